@@ -1,0 +1,1 @@
+"""What a device is asked and what it answers."""

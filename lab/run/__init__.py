@@ -1,0 +1,1 @@
+"""Lanes at work: the loop, the race, the record they leave, and the process that hosts them."""

@@ -1,0 +1,1 @@
+"""Who runs next. Pure: no torch, no clock of its own, no state between decisions."""

@@ -1,0 +1,1 @@
+"""Facts that need no device: what a model's configuration implies."""

@@ -1,0 +1,1 @@
+"""What arrives: requests, their times, and the scenarios and traces they come from."""
