@@ -7,7 +7,7 @@ output lengths, tokens, devices and how long anything takes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, NamedTuple
@@ -121,7 +121,7 @@ class View(NamedTuple):
     """
 
     now: float
-    waiting: Sequence[Waiting]
+    waiting: Collection[Waiting]
     next_arrival: float
     free_since: float
     live: int

@@ -1,0 +1,222 @@
+"""The loop: one policy at work on one workload, on its own clock.
+
+A step is three verbs: decide (scheduling), run (engine), book (here). The lane owns the queue, the
+groups, the KV ledgers and the columns; it refuses to know what a step costs or why a policy decides so.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from lab.engine.step import ONE_STEP, Executor, Horizon, Outcome, Step
+from lab.run.clock import Clock, VirtualClock
+from lab.run.column_log import ColumnLog, Mark
+from lab.run.group import Group, Seat
+from lab.run.record import Columns, LaneRecord
+from lab.scheduling.memory import ragged_reservation
+from lab.scheduling.policy import Admit, Decode, Policy, View, Wait, Waiting, decide
+from lab.workload.request import Request, Workload
+
+
+class Lane:
+    """One mode at work.
+
+    workload    tokenized requests; where a request's output_tokens is None, it ends at a token of
+                `stop_ids` (which counts as its last token) or at max_new_tokens
+    executor    runs the steps; slots first_slot … first_slot + groups × seats − 1 are this lane's own
+    kv_budget   tokens of KV cache that each group may reserve
+    context     most tokens (prompt and answer) the model can attend to
+
+    Requests that could never run are refused at once, each with a sentence; see `refused`.
+    Raises ValueError where the workload is not tokenized or a number is out of range.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        workload: Workload,
+        executor: Executor,
+        *,
+        kv_budget: int,
+        context: int,
+        groups: int = 1,
+        first_slot: int = 0,
+        stop_ids: frozenset[int] = frozenset(),
+        clock: Clock | None = None,
+    ) -> None:
+        if not workload.tokenized:
+            raise ValueError(f"workload {workload.name!r} is not tokenized; every request needs prompt_ids")
+        if groups < 1:
+            raise ValueError(f"groups is {groups}; a lane needs at least 1")
+        self.policy = policy
+        self.kv_budget = kv_budget
+        self._requests = workload.requests
+        self._executor = executor
+        self._stop_ids = stop_ids
+        self._clock: Clock = clock or VirtualClock()
+        self._log = ColumnLog()
+        seats = seats_needed(policy, workload)
+        self._groups = [Group(i, first_slot + i * seats, seats, kv_budget) for i in range(groups)]
+        self._queue: OrderedDict[int, Waiting] = OrderedDict()
+        self._scheduled = [(r.arrival, r.id) for r in self._requests if r.follows is None]
+        heapq.heapify(self._scheduled)
+        self._followers: dict[int, list[Request]] = {}
+        for request in self._requests:
+            if request.follows is not None:
+                self._followers.setdefault(request.follows, []).append(request)
+        limit = min(kv_budget, context)
+        self.refused = {
+            r.id: _refusal(r, kv_budget, context) for r in self._requests if ragged_reservation(r) > limit
+        }
+
+    # ---- what others may ask
+
+    @property
+    def time(self) -> float:
+        """Seconds on this lane's clock at which it acts next; inf when it is done."""
+        return min(group.wakes for group in self._groups)
+
+    @property
+    def done(self) -> bool:
+        return math.isinf(self.time)
+
+    def record(self) -> LaneRecord:
+        """All that has happened so far."""
+        return LaneRecord(
+            self.policy, len(self._groups), self.kv_budget, tuple(self.refused.items()), self._log.since()
+        )
+
+    @property
+    def mark(self) -> Mark:
+        return self._log.mark
+
+    def columns_since(self, mark: Mark) -> Columns:
+        return self._log.since(mark)
+
+    # ---- the loop
+
+    def advance(self) -> None:
+        """One decision of the group that acts next, carried out."""
+        group = min(self._groups, key=lambda g: g.wakes)
+        group.clock = group.wakes = self._clock.wait(group.clock, group.wakes)
+        self._let_in(group.clock)
+        decision = decide(self.policy, self._view(group))
+        if isinstance(decision, Wait):
+            group.wakes = decision.until
+            assert group.wakes > group.clock, f"a wait that ends before it begins: {decision}"
+            return
+        if isinstance(decision, Admit):
+            self._admit(group, decision.requests)
+        self._run(group, decision)
+
+    def _let_in(self, now: float) -> None:
+        """Those who have arrived join the queue; one that is refused leaves at once."""
+        while self._scheduled and self._scheduled[0][0] <= now:
+            arrival, number = heapq.heappop(self._scheduled)
+            r = self._requests[number]
+            if number in self.refused:
+                self._schedule_followers(number, arrival)
+            else:
+                self._queue[number] = Waiting(number, arrival, r.prompt_tokens, r.max_new_tokens, r.priority)
+
+    def _view(self, group: Group) -> View:
+        return View(
+            now=group.clock,
+            waiting=self._queue.values(),
+            next_arrival=self._next_arrival,
+            free_since=group.free_since,
+            live=group.live,
+            seats_free=self.policy.max_batch_size - len(group.seats),
+            batch_open=bool(group.seats),
+            kv_free=group.ledger.free,
+        )
+
+    @property
+    def _next_arrival(self) -> float:
+        return self._scheduled[0][0] if self._scheduled else math.inf
+
+    def _admit(self, group: Group, chosen: Sequence[Waiting]) -> None:
+        assert chosen, "a batch of nobody"
+        for waiting in chosen:
+            del self._queue[waiting.id]
+        group.seat([self._requests[w.id] for w in chosen], self.policy.padded)
+
+    def _run(self, group: Group, decision: Admit | Decode) -> None:
+        computed = [seat for seat in group.seats if seat.live or self.policy.padded]
+        step = Step(tuple([seat.row() for seat in computed]))
+        horizon = ONE_STEP if isinstance(decision, Admit) else self._horizon(group)
+        outcome = self._executor.run(step, horizon)
+        reserved = sum(g.ledger.reserved for g in self._groups)
+        self._log.add(group.clock, group.index, decision.reason, step.rows, outcome, reserved)
+        self._book(group, computed, outcome, horizon)
+
+    def _horizon(self, group: Group) -> Horizon:
+        """How many decode steps may pass before this lane could decide anything else."""
+        left = [
+            1 if seat.request.output_tokens is None else seat.request.output_tokens - seat.emitted
+            for seat in group.seats
+            if seat.live
+        ]
+        # An answer that ends on another group can bring a new arrival; that group's clock comes first.
+        others = [g.clock for g in self._groups if g is not group and g.seats]
+        return Horizon(min(left), min([self._next_arrival, *others]) - group.clock)
+
+    # ---- booking what a step did
+
+    def _book(self, group: Group, computed: list[Seat], outcome: Outcome, horizon: Horizon) -> None:
+        steps = len(outcome.seconds)
+        assert 1 <= steps <= horizon.steps, f"{steps} steps run, at most {horizon.steps} asked"
+        before = group.clock
+        for seconds in outcome.seconds:
+            assert seconds >= 0, f"a step of {seconds} s"
+            group.clock = self._clock.after_step(group.clock, seconds)
+        assert group.clock >= before, "a clock that runs backwards"
+        group.wakes = group.clock
+        for i, seat in enumerate(computed):
+            seat.take([tokens[i] for tokens in outcome.tokens if tokens], steps)
+        for seat in computed:
+            if seat.live and self._finished(seat):
+                group.finish(seat, self.policy.padded)
+                self._schedule_followers(seat.request.id, group.clock)
+        self._leave(group)
+        group.ledger.check()
+
+    def _finished(self, seat: Seat) -> bool:
+        request = seat.request
+        if request.output_tokens is not None:
+            assert seat.emitted <= request.output_tokens, f"request {request.id} was given too many tokens"
+            return seat.emitted == request.output_tokens
+        return seat.last in self._stop_ids or seat.emitted == request.max_new_tokens
+
+    def _leave(self, group: Group) -> None:
+        """Who is done gets off: at once with refill; else the batch ends for all of its seats together."""
+        finished = len(group.seats) - group.live
+        if finished == 0 or (not self.policy.refill and group.live):
+            return
+        self._executor.release(group.empty(self.policy.padded))
+        if not group.seats:
+            group.free_since = group.clock
+
+    def _schedule_followers(self, number: int, ended: float) -> None:
+        for request in self._followers.pop(number, []):
+            arrival = ended + request.arrival
+            heapq.heappush(self._scheduled, (arrival, request.id))
+            for group in self._groups:
+                if not group.seats:  # it may have been waiting for something later
+                    group.wakes = max(group.clock, min(group.wakes, arrival))
+
+
+def seats_needed(policy: Policy, workload: Workload) -> int:
+    """Slots that one group of this policy can fill at once."""
+    return min(policy.max_batch_size, len(workload.requests))
+
+
+def _refusal(request: Request, kv_budget: int, context: int) -> str:
+    needs = ragged_reservation(request)
+    parts = f"{needs} tokens ({request.prompt_tokens} of prompt, up to {request.max_new_tokens} of answer)"
+    if needs > context:
+        return f"needs {parts}; the model attends to at most {context}"
+    return f"needs {parts}; the KV budget holds {kv_budget}"
