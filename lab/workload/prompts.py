@@ -1,0 +1,78 @@
+"""The English prompts that the lab ships, and prompts that a visitor typed or keeps in a file.
+
+Knows text only: no tokens, no arrival times. The shipped prompts are written for this lab.
+"""
+
+from __future__ import annotations
+
+import tomllib
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "prompts"
+
+MAX_OWN_PROMPTS = 16
+MAX_PROMPT_CHARACTERS = 1000
+MAX_FILE_BYTES = 64 * 1024
+
+
+@cache
+def shipped_lines(name: str) -> tuple[str, ...]:
+    """The prompts of `assets/prompts/NAME.txt`, one a line."""
+    return tuple((FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines())
+
+
+@cache
+def shipped_passages() -> tuple[str, ...]:
+    """Short texts, each under the task that the model is given with it."""
+    with (FOLDER / "passages.toml").open("rb") as file:
+        passages = tomllib.load(file)["passage"]
+    return tuple(f"{p['task']}\n\n{p['text'].strip()}" for p in passages)
+
+
+def clean_prompts(lines: Iterable[str]) -> tuple[str, ...]:
+    """A visitor's prompts: control characters removed, blank lines dropped.
+
+    Raises ValueError, one sentence, when none is left, when there are more than 16, and when one is longer
+    than 1000 characters: a prompt is never cut in silence.
+    """
+    prompts = tuple(text for text in map(_clean, lines) if text)
+    if not prompts:
+        raise ValueError(f"there is no prompt; give 1 to {MAX_OWN_PROMPTS}, one a line")
+    if len(prompts) > MAX_OWN_PROMPTS:
+        raise ValueError(f"there are {len(prompts)} prompts; at most {MAX_OWN_PROMPTS} are taken")
+    for number, prompt in enumerate(prompts, start=1):
+        if len(prompt) > MAX_PROMPT_CHARACTERS:
+            raise ValueError(
+                f"prompt {number} has {len(prompt)} characters; at most {MAX_PROMPT_CHARACTERS} are taken"
+            )
+    return prompts
+
+
+def read_prompts_file(path: str | Path) -> tuple[str, ...]:
+    """The prompts of a text file, one a line, in UTF-8, at most 64 KiB; ValueError, one sentence, otherwise."""
+    file = Path(path)
+    if not file.is_file():
+        raise ValueError(f"{file} is not a file; give a text file with one prompt a line")
+    with file.open("rb") as source:
+        data = source.read(MAX_FILE_BYTES + 1)
+    return prompts_from_bytes(data, file.name)
+
+
+def prompts_from_bytes(data: bytes, name: str) -> tuple[str, ...]:
+    """The prompts of an uploaded file called `name`; same rules as `read_prompts_file`."""
+    if len(data) > MAX_FILE_BYTES:
+        raise ValueError(f"{name} has more than {MAX_FILE_BYTES} bytes; a prompts file may have that many at most")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    return clean_prompts(text.splitlines())
+
+
+def _clean(line: str) -> str:
+    """Without control, surrogate and invisible formatting characters; every kind of space becomes one."""
+    spaced = " ".join(line.split())
+    return "".join(c for c in spaced if unicodedata.category(c) not in ("Cc", "Cf", "Cs")).strip()
