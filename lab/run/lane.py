@@ -63,6 +63,7 @@ class Lane:
         self._queue: OrderedDict[int, Waiting] = OrderedDict()
         self._scheduled = [(r.arrival, r.id) for r in self._requests if r.follows is None]
         heapq.heapify(self._scheduled)
+        self._finished_count = 0
         self._followers: dict[int, list[Request]] = {}
         for request in self._requests:
             if request.follows is not None:
@@ -82,6 +83,11 @@ class Lane:
     @property
     def done(self) -> bool:
         return math.isinf(self.time)
+
+    @property
+    def ended(self) -> int:
+        """Requests that have their last token, or were refused."""
+        return self._finished_count + len(self.refused)
 
     def record(self) -> LaneRecord:
         """All that has happened so far."""
@@ -180,6 +186,7 @@ class Lane:
         for seat in computed:
             if seat.live and self._finished(seat):
                 group.finish(seat, self.policy.padded)
+                self._finished_count += 1
                 self._schedule_followers(seat.request.id, group.clock)
         self._leave(group)
         group.ledger.check()

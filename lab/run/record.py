@@ -153,6 +153,16 @@ class LaneRecord:
             )
             step, row, token = step + repeat, row + rows, token + repeat * rows
 
+    def answers(self) -> dict[int, list[int]]:
+        """The tokens that each request was given, by request id; nothing in predicted lanes."""
+        given: dict[int, list[int]] = {}
+        for run in self.runs():
+            for tokens in run.tokens:
+                for row, token in zip(run.rows, tokens, strict=False):
+                    if row.live:
+                        given.setdefault(row.request, []).append(token)
+        return given
+
 
 def _row_columns(c: Columns) -> tuple[tuple[int, ...], ...]:
     return (c.slot, c.request, c.fed, c.past, c.padded_to, c.live)

@@ -1,0 +1,85 @@
+"""A record as strict JSON and back to an equal record. Reads nothing but files it is handed, bounded in size."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from lab.run.record import Columns, RunRecord
+
+SCHEMA = 1
+MOST_BYTES = 200_000_000
+_RECORD = TypeAdapter(RunRecord)
+
+
+def to_json(record: RunRecord) -> str:
+    """Strict JSON (no NaN, no Infinity): an unlimited max_queue_delay is written as null."""
+    content = {"schema": SCHEMA, **_RECORD.dump_python(record)}
+    for lane in content["lanes"]:
+        for key, value in lane["policy"].items():
+            if isinstance(value, float) and math.isinf(value):
+                lane["policy"][key] = None
+    return json.dumps(content, allow_nan=False, separators=(",", ":"))
+
+
+def from_json(text: str) -> RunRecord:
+    """Raises ValueError where the text is not a record of this schema."""
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"not a record: {error}") from None
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+        found = content.get("schema") if isinstance(content, dict) else type(content).__name__
+        raise ValueError(f"the record has schema {found!r}; this version reads schema {SCHEMA}")
+    try:
+        for lane in content["lanes"]:
+            lane["policy"] = {k: math.inf if v is None else v for k, v in lane["policy"].items()}
+        record = _RECORD.validate_python(content)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"the record is damaged: {error!r}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ValueError(f"the record is damaged: {where}: {first['msg']}") from None
+    for each in record.lanes:
+        _check(each.columns, len(record.workload.requests))
+    return record
+
+
+def save(record: RunRecord, path: Path) -> None:
+    """Write it whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(to_json(record), encoding="utf-8")
+    part.replace(path)
+
+
+def load(path: Path) -> RunRecord:
+    """Raises ValueError, with the path, where the file is missing, too large or not a record."""
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise ValueError(f"it has {size:,} bytes, at most {MOST_BYTES:,} are read")
+        return from_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"cannot read the record {path}: {error}") from None
+
+
+def _check(c: Columns, requests: int) -> None:
+    """Columns that fit together; a damaged file must not fail later, in the middle of a chart."""
+    runs, rows = len(c.start), sum(c.rows)
+    cells = sum(k * n for k, n in zip(c.repeat, c.rows, strict=False))
+    per_run = (c.repeat, c.group, c.reason, c.cold, c.kernel_padding, c.kv_reserved, c.rows)
+    per_row = (c.slot, c.request, c.fed, c.past, c.padded_to, c.live)
+    fits = (
+        all(len(column) == runs for column in per_run)
+        and all(len(column) == rows for column in per_row)
+        and len(c.seconds) == sum(c.repeat)
+        and len(c.token) in (0, cells)
+    )
+    if not fits:
+        raise ValueError("the record is damaged: its columns differ in length")
+    if any(not 0 <= number < requests for number in c.request):
+        raise ValueError("the record is damaged: a row works for a request that it does not list")
