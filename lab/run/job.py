@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from lab.engine.loaded import Engine
 from lab.run.column_log import Mark
 from lab.run.lane import Lane, seats_needed
 from lab.run.prepare import prepare
@@ -18,6 +17,9 @@ from lab.run.record import Columns, RunRecord
 from lab.run.ties import logit_gaps
 from lab.scheduling.policy import Policy
 from lab.workload.request import Workload
+
+if TYPE_CHECKING:
+    from lab.engine.loaded import Engine
 
 REFERENCE_STEPS = 20
 

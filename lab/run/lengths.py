@@ -13,14 +13,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from lab.engine.loaded import Engine
 from lab.engine.fetch import cache_folder
 from lab.run.lane import Lane
 from lab.run.race import race
 from lab.scheduling.policy import mode
 from lab.workload.request import Request, Workload
+
+if TYPE_CHECKING:
+    from lab.engine.loaded import Engine
 
 SHIPPED = Path(__file__).parents[2] / "assets" / "lengths"
 SEATS = 16

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from lab.engine.loaded import Engine
 from lab.run.lengths import LengthBook, find_lengths
 from lab.workload.request import Workload
+
+if TYPE_CHECKING:
+    from lab.engine.loaded import Engine
 
 Report = Callable[[str, int, int], None]
 

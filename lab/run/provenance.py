@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lab import __version__
-from lab.engine.loaded import Engine
 from lab.run.record import Provenance
+
+if TYPE_CHECKING:
+    from lab.engine.loaded import Engine
 
 _PACKAGES = ("torch", "transformers", "numpy")
 

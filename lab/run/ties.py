@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from lab.engine.loaded import Engine
 from lab.run.record import RunRecord
+
+if TYPE_CHECKING:
+    from lab.engine.loaded import Engine
 
 
 def first_difference(sequences: Iterable[list[int]]) -> int | None:
