@@ -50,6 +50,11 @@ class ColumnLog:
         for tokens in outcome.tokens:
             c["token"].extend(tokens)
 
+    def extend(self, columns: Columns) -> None:
+        """Append what another log gave out, so that a reader elsewhere can keep the same lane."""
+        for name in _NAMES:
+            self._lists[name].extend(getattr(columns, name))
+
     @property
     def mark(self) -> Mark:
         c = self._lists

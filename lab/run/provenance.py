@@ -16,6 +16,8 @@ from lab.run.record import Provenance
 if TYPE_CHECKING:
     from lab.engine.loaded import Engine
 
+if TYPE_CHECKING:
+    
 _PACKAGES = ("torch", "transformers", "numpy")
 
 
