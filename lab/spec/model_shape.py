@@ -72,44 +72,81 @@ class ModelShape:
 def shape_from_config(config: Mapping[str, Any], name: str) -> ModelShape:
     """Read a Hugging Face `config.json`.
 
-    Raises ValueError where the architecture, a sliding window or a scaled rotary embedding is one
-    that the lab's forward pass does not compute.
+    Raises ValueError where it describes something that the lab's forward pass does not compute: another
+    architecture, a sliding window, a scaled rotary embedding, other biases or activations, quantized weights.
     """
     architecture = (config.get("architectures") or ["none stated"])[0]
     if architecture not in SUPPORTED:
         raise ValueError(f"{name} is a {architecture}; supported architectures are {', '.join(sorted(SUPPORTED))}")
-    _refuse_unsupported_attention(config, name)
-    heads = int(config["num_attention_heads"])
+    family = SUPPORTED[architecture]
+    _refuse_what_is_not_computed(config, family, name)
+    heads = _number(config, "num_attention_heads", name)
+    kv_heads = int(config.get("num_key_value_heads") or heads)
+    if heads % kv_heads:
+        raise ValueError(f"{name} has {heads} heads on {kv_heads} KV heads; each KV head must serve as many heads")
+    hidden = _number(config, "hidden_size", name)
     return ModelShape(
         name=name,
-        family=SUPPORTED[architecture],
-        layers=int(config["num_hidden_layers"]),
-        hidden=int(config["hidden_size"]),
+        family=family,
+        layers=_number(config, "num_hidden_layers", name),
+        hidden=hidden,
         heads=heads,
-        kv_heads=int(config.get("num_key_value_heads") or heads),
-        head_dim=int(config.get("head_dim") or int(config["hidden_size"]) // heads),
-        intermediate=int(config["intermediate_size"]),
-        vocab=int(config["vocab_size"]),
-        context=int(config["max_position_embeddings"]),
+        kv_heads=kv_heads,
+        head_dim=int(config.get("head_dim") or hidden // heads),
+        intermediate=_number(config, "intermediate_size", name),
+        vocab=_number(config, "vocab_size", name),
+        context=_number(config, "max_position_embeddings", name),
         rope_theta=float(_rope(config).get("rope_theta") or config.get("rope_theta") or 10000.0),
-        norm_eps=float(config["rms_norm_eps"]),
+        norm_eps=float(config.get("rms_norm_eps") or 1e-6),
         tied=bool(config.get("tie_word_embeddings", False)),
     )
+
+
+def _number(config: Mapping[str, Any], field: str, name: str) -> int:
+    value = config.get(field)
+    if not isinstance(value, int) or value < 1:
+        raise ValueError(
+            f"{name}: {field} is {value!r} in its config.json; it must be a whole number of at least 1"
+        )
+    return value
 
 
 def _rope(config: Mapping[str, Any]) -> Mapping[str, Any]:
     return config.get("rope_parameters") or config.get("rope_scaling") or {}
 
 
-def _refuse_unsupported_attention(config: Mapping[str, Any], name: str) -> None:
-    windowed = config.get("use_sliding_window", config.get("model_type") not in ("qwen2", "qwen3"))
-    if config.get("sliding_window") and windowed:
+def _refuse_what_is_not_computed(config: Mapping[str, Any], family: str, name: str) -> None:
+    windowed = config.get("use_sliding_window", family == "llama") and config.get("sliding_window")
+    if windowed or "sliding_attention" in (config.get("layer_types") or ()):
         raise ValueError(
-            f"{name} attends in a sliding window of {config['sliding_window']} tokens; "
+            f"{name} attends in a sliding window of {config.get('sliding_window')} tokens; "
             "the lab computes full attention only"
         )
     kind = _rope(config).get("rope_type") or _rope(config).get("type") or "default"
     if kind != "default":
         raise ValueError(f"{name} scales its rotary embedding ({kind!r}); the lab computes the plain one only")
-    if config.get("attention_bias") and config.get("model_type") == "llama":
-        raise ValueError(f"{name} has attention biases (attention_bias true); the lab computes Llama without them")
+    if (_rope(config).get("partial_rotary_factor") or config.get("partial_rotary_factor") or 1) != 1:
+        raise ValueError(f"{name} rotates a part of each head only; the lab rotates whole heads")
+    if config.get("attention_bias", family == "qwen2") is not (family == "qwen2") or config.get("mlp_bias"):
+        raise ValueError(
+            f"{name} has biases that are unusual in its family; the lab knows Qwen2's q, k, v biases only"
+        )
+    if config.get("hidden_act", "silu") != "silu":
+        raise ValueError(f"{name} uses the activation {config['hidden_act']!r}; the lab computes 'silu' only")
+    if config.get("quantization_config"):
+        raise ValueError(f"{name} has quantized weights; the lab computes with dense ones (bf16 or fp32)")
+
+
+# The published configurations of models worth knowing; the parameter counts they give are tested.
+WELL_KNOWN: Mapping[str, ModelShape] = {
+    shape.name: shape
+    for shape in (
+        #           name, family, layers, hidden, heads, KV heads, head dim, intermediate, vocab, context, theta, …
+        ModelShape("SmolLM2-135M", "llama", 30, 576, 9, 3, 64, 1536, 49152, 8192, 1e5, 1e-5, tied=True),
+        ModelShape("SmolLM2-360M", "llama", 32, 960, 15, 5, 64, 2560, 49152, 8192, 1e5, 1e-5, tied=True),
+        ModelShape("Qwen2.5-0.5B", "qwen2", 24, 896, 14, 2, 64, 4864, 151936, 32768, 1e6, 1e-6, tied=True),
+        ModelShape("Qwen3-0.6B", "qwen3", 28, 1024, 16, 8, 128, 3072, 151936, 40960, 1e6, 1e-6, tied=True),
+        ModelShape("Llama-3.1-8B", "llama", 32, 4096, 32, 8, 128, 14336, 128256, 131072, 5e5, 1e-5, tied=False),
+        ModelShape("Llama-3.1-70B", "llama", 80, 8192, 64, 8, 128, 28672, 128256, 131072, 5e5, 1e-5, tied=False),
+    )
+}
