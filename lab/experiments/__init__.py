@@ -1,0 +1,1 @@
+"""Questions asked of many runs: is the clock honest, how fast is it, what does a knob buy?"""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lab.run.column_log import Mark
 from lab.run.lane import Lane, seats_needed
@@ -21,8 +21,6 @@ from lab.workload.request import Workload
 if TYPE_CHECKING:
     from lab.engine.loaded import Engine
 
-if TYPE_CHECKING:
-    
 REFERENCE_STEPS = 20
 
 

@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol, TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from lab.engine.fetch import cache_folder
 from lab.run.lane import Lane
@@ -24,8 +24,6 @@ from lab.workload.request import Request, Workload
 if TYPE_CHECKING:
     from lab.engine.loaded import Engine
 
-if TYPE_CHECKING:
-    
 SHIPPED = Path(__file__).parents[2] / "assets" / "lengths"
 SEATS = 16
 

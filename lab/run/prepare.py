@@ -11,8 +11,6 @@ from lab.workload.request import Workload
 if TYPE_CHECKING:
     from lab.engine.loaded import Engine
 
-if TYPE_CHECKING:
-    
 Report = Callable[[str, int, int], None]
 
 

@@ -16,8 +16,6 @@ from lab.run.record import Provenance
 if TYPE_CHECKING:
     from lab.engine.loaded import Engine
 
-if TYPE_CHECKING:
-    
 _PACKAGES = ("torch", "transformers", "numpy")
 
 

@@ -10,8 +10,6 @@ from lab.run.record import RunRecord
 if TYPE_CHECKING:
     from lab.engine.loaded import Engine
 
-if TYPE_CHECKING:
-    
 
 def first_difference(sequences: Iterable[list[int]]) -> int | None:
     """The first position (0, 1, …) at which the sequences differ, as far as all of them go; None if they agree."""

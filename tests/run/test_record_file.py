@@ -119,5 +119,5 @@ def test_a_row_for_an_unknown_request_is_refused(record):
 
 
 def test_a_missing_file_is_one_sentence_with_its_name(tmp_path):
-    with pytest.raises(ValueError, match="cannot read the record .*gone.json"):
+    with pytest.raises(ValueError, match=r"cannot read the record .*gone\.json"):
         load(tmp_path / "gone.json")

@@ -1,0 +1,94 @@
+"""Is virtual waiting honest? A lane inside the race against the same lane alone in real time, with sleeps.
+
+In the race a lane's clock moves by measured step times and jumps over waiting. Alone, its clock is the
+wall clock: everything between the steps counts, and waiting sleeps. The mean end-to-end latency of its
+requests must be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from statistics import fmean, median
+from typing import TYPE_CHECKING, NamedTuple
+
+from lab.analysis.acceptance import Verdict, compare
+from lab.analysis.timeline import request_times
+from lab.run.clock import RealClock
+from lab.run.job import warm_up
+from lab.run.lane import Lane
+from lab.run.lanes import RunSpec, build_lanes
+from lab.run.race import race
+from lab.workload.request import Workload
+
+if TYPE_CHECKING:
+    from lab.engine.loaded import Engine
+
+BOUND = 0.05
+
+
+class ClockCheck(NamedTuple):
+    """Mean end-to-end latency of one mode in seconds (medians over the repeats), and how the two compare."""
+
+    mode: str
+    virtual: float
+    real: float
+    difference: float
+    spread: float
+    repeats: int
+    verdict: Verdict
+
+
+def verify_clock(
+    spec: RunSpec,
+    workload: Workload,
+    engine: Engine,
+    repeats: int,
+    report: Callable[[str, int, int], None],
+) -> tuple[ClockCheck, ...]:
+    """Race and real time in turn, `repeats` times each (at least 5); `workload` is prepared.
+
+    `report(phase, done, total)` is called between runs. Real time takes as long as it says.
+    """
+    warm_up(spec, workload, engine)
+    virtual: dict[str, list[float]] = {p.name: [] for p in spec.policies}
+    real: dict[str, list[float]] = {p.name: [] for p in spec.policies}
+    parts = repeats * (1 + len(spec.policies))
+    done = 0
+
+    def raced() -> None:
+        lanes = build_lanes(spec, workload, engine)
+        for _ in race(lanes):
+            pass
+        for lane in lanes:
+            virtual[lane.policy.name].append(_mean_e2e(workload, lane))
+
+    def alone(name: str) -> None:
+        only = replace(spec, policies=tuple(p for p in spec.policies if p.name == name))
+        [lane] = build_lanes(only, workload, engine, RealClock)
+        for _ in race([lane]):
+            pass
+        real[name].append(_mean_e2e(workload, lane))
+
+    for repeat in range(repeats):
+        runs: list[Callable[[], None]] = [raced, *(_later(alone, p.name) for p in spec.policies)]
+        for run in runs if repeat % 2 == 0 else reversed(runs):
+            report("verifying", done, parts)
+            run()
+            done += 1
+    return tuple(_check(name, virtual[name], real[name]) for name in virtual)
+
+
+def _later(run: Callable[[str], None], name: str) -> Callable[[], None]:
+    return lambda: run(name)
+
+
+def _mean_e2e(workload: Workload, lane: Lane) -> float:
+    return fmean(t.e2e for t in request_times(workload, lane.record()) if t.e2e is not None)
+
+
+def _check(name: str, virtual: list[float], real: list[float]) -> ClockCheck:
+    found = compare(virtual, real, BOUND)
+    return ClockCheck(
+        name, median(virtual), median(real), found.difference, found.spread, found.repeats, found.verdict
+    )

@@ -1,0 +1,83 @@
+"""What to run, and the lanes that run it: each with its own slots and its share of one device's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lab.run.clock import Clock, VirtualClock
+from lab.run.lane import Lane, seats_needed
+from lab.scheduling.policy import Policy
+from lab.workload.request import Workload
+
+if TYPE_CHECKING:
+    from lab.engine.loaded import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """What to run.
+
+    policies      one lane each; their names must differ
+    kv_budget_mb  KV cache that each group of each lane may reserve, in MB (10^6 bytes);
+                  None = an equal share of 0.9 × the memory that is free
+    groups        replicas of the model per lane
+    free_eos      answers end by themselves, not at a length found before and forced in every lane
+    """
+
+    workload: Workload
+    policies: tuple[Policy, ...]
+    kv_budget_mb: float | None = None
+    groups: int = 1
+    free_eos: bool = False
+
+    def __post_init__(self) -> None:
+        names = [p.name for p in self.policies]
+        if not names:
+            raise ValueError("no modes given; a run needs at least one")
+        if len(set(names)) < len(names):
+            raise ValueError(f"modes are {', '.join(names)}; each may be given once")
+        if self.kv_budget_mb is not None and not 0 < self.kv_budget_mb < float("inf"):
+            raise ValueError(f"the KV budget is {self.kv_budget_mb} MB; it must be more than 0")
+        if self.groups < 1:
+            raise ValueError(f"groups is {self.groups}; it must be at least 1")
+
+
+def build_lanes(
+    spec: RunSpec, workload: Workload, engine: Engine, clock: Callable[[], Clock] = VirtualClock
+) -> list[Lane]:
+    """One lane for each policy, with disjoint slots of one KV pool made for them; `workload` is prepared.
+
+    Raises ValueError, with the numbers, where the pool does not fit the memory.
+    """
+    slot_tokens = max(r.prompt_tokens for r in workload.requests) + max(r.max_new_tokens for r in workload.requests)
+    counts = [spec.groups * seats_needed(p, workload) for p in spec.policies]
+    engine.executor.allocate(sum(counts), slot_tokens)
+    kv_budget = _kv_budget_tokens(spec, engine)
+    return [
+        Lane(
+            policy,
+            workload,
+            engine.executor,
+            kv_budget=kv_budget,
+            context=engine.shape.context,
+            groups=spec.groups,
+            first_slot=sum(counts[:i]),
+            stop_ids=engine.stop_ids,
+            clock=clock(),
+        )
+        for i, policy in enumerate(spec.policies)
+    ]
+
+
+def _kv_budget_tokens(spec: RunSpec, engine: Engine) -> int:
+    shares = len(spec.policies) * spec.groups
+    share = 0.9 * engine.free_memory() / shares
+    budget = share if spec.kv_budget_mb is None else spec.kv_budget_mb * 1e6
+    tokens = int(budget // engine.kv_bytes_per_token)
+    if tokens < 1:
+        raise ValueError(
+            f"a KV budget of {budget / 1e6:g} MB holds no token; one takes {engine.kv_bytes_per_token:,} bytes"
+        )
+    return tokens

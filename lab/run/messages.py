@@ -1,0 +1,159 @@
+"""What page and engine process say to each other, and how each of it looks as JSON.
+
+Commands go to the engine, reports come back. A record travels without its columns: those were sent as they grew.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from lab.run.job import Event, Finished, Grown, Progress, RunSpec, Started
+from lab.run.record import Columns, RunRecord
+from lab.run.record_file import from_json, to_json
+
+_SPEC = TypeAdapter(RunSpec)
+_COLUMNS = tuple(f.name for f in fields(Columns))
+
+
+# ---- commands
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Load this model; None leaves the choice of device, dtype or threads to the engine."""
+
+    model: str
+    device: str | None = None
+    dtype: str | None = None
+    threads: int | None = None
+
+
+class Run(NamedTuple):
+    job: str
+    spec: RunSpec
+
+
+class Cancel(NamedTuple):
+    job: str
+
+
+Command = Load | Run | Cancel
+
+
+# ---- reports
+
+
+class Loading(NamedTuple):
+    """`done` of `total` bytes or parts of a phase of loading; both 0 where nobody knows."""
+
+    phase: str
+    done: int
+    total: int
+
+
+class Ready(NamedTuple):
+    """The model is loaded; jobs may come."""
+
+    model: str
+    device: str
+    dtype: str
+    threads: int
+
+
+class LoadFailed(NamedTuple):
+    sentence: str
+
+
+class JobEvent(NamedTuple):
+    job: str
+    event: Event
+
+
+class JobFailed(NamedTuple):
+    job: str
+    sentence: str
+
+
+class JobCancelled(NamedTuple):
+    job: str
+
+
+Report = Loading | Ready | LoadFailed | JobEvent | JobFailed | JobCancelled
+
+
+# ---- as JSON
+
+
+def command_to_json(command: Command) -> Any:
+    if isinstance(command, Load):
+        return ["load", command.model, command.device, command.dtype, command.threads]
+    if isinstance(command, Run):
+        return ["run", command.job, _SPEC.dump_python(command.spec)]
+    return ["cancel", command.job]
+
+
+def command_from_json(value: Any) -> Command:
+    """Raises ValueError, one sentence, for a command or a spec that is none."""
+    match value:
+        case ["load", model, device, dtype, threads]:
+            return Load(model, device, dtype, threads)
+        case ["run", job, spec]:
+            return Run(job, _read_spec(spec))
+        case ["cancel", job]:
+            return Cancel(job)
+    raise ValueError(f"not a command: {json.dumps(value)[:80]}")
+
+
+def _read_spec(value: Any) -> RunSpec:
+    try:
+        return _SPEC.validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ValueError(f"the run cannot be read: {first['msg']}") from None
+
+
+def report_to_json(report: Report) -> Any:
+    if isinstance(report, JobEvent):
+        return ["event", report.job, *_event_to_json(report.event)]
+    return [type(report).__name__, *report]
+
+
+def report_from_json(value: Any) -> Report:
+    """Raises ValueError for what is no report."""
+    plain = {c.__name__: c for c in (Loading, Ready, LoadFailed, JobFailed, JobCancelled)}
+    match value:
+        case ["event", job, *event]:
+            return JobEvent(job, _event_from_json(event))
+        case [str(name), *parts] if name in plain:
+            report: Report = plain[name](*parts)
+            return report
+    raise ValueError(f"not a report: {json.dumps(value)[:80]}")
+
+
+def _event_to_json(event: Event) -> list[Any]:
+    if isinstance(event, Progress):
+        return ["progress", *event]
+    if isinstance(event, Grown):
+        return ["grown", event.lane, [getattr(event.columns, name) for name in _COLUMNS]]
+    return [type(event).__name__.lower(), to_json(_without_columns(event.record))]
+
+
+def _event_from_json(value: list[Any]) -> Event:
+    match value:
+        case ["progress", phase, done, total]:
+            return Progress(phase, done, total)
+        case ["grown", lane, columns]:
+            return Grown(lane, Columns(*map(tuple, columns)))
+        case ["started", text]:
+            return Started(from_json(text))
+        case ["finished", text]:
+            return Finished(from_json(text))
+    raise ValueError(f"not an event: {json.dumps(value)[:80]}")
+
+
+def _without_columns(record: RunRecord) -> RunRecord:
+    return replace(record, lanes=tuple(replace(lane, columns=Columns()) for lane in record.lanes))
