@@ -7,7 +7,7 @@ has a largest size, so that a broken peer cannot fill this side's memory. Knows 
 from __future__ import annotations
 
 import json
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 MOST_BYTES = 256 * 1024 * 1024
 _HEADER = 4
@@ -17,7 +17,7 @@ class FrameError(OSError):
     """What came through the pipe is not a frame."""
 
 
-def write_frame(pipe: BinaryIO, value: Any) -> None:
+def write_frame(pipe: IO[bytes], value: Any) -> None:
     """Write one value at once. Raises ValueError where it is larger than a frame may be."""
     body = json.dumps(value, separators=(",", ":")).encode()
     if len(body) > MOST_BYTES:
@@ -26,7 +26,7 @@ def write_frame(pipe: BinaryIO, value: Any) -> None:
     pipe.flush()
 
 
-def read_frame(pipe: BinaryIO) -> Any:
+def read_frame(pipe: IO[bytes]) -> Any:
     """The next value. Raises EOFError at a clean end of the stream, FrameError at any other trouble."""
     header = pipe.read(_HEADER)
     if not header:

@@ -4,30 +4,41 @@ It reads commands from stdin, writes reports to stdout, and ends when stdin clos
 behind on a device. What a job does wrong becomes one sentence in a report; the host goes on. It knows no
 visitors and no queue: whoever starts it sends one job after the other.
 
-Measuring must not be disturbed by telling: one thread reads and otherwise sleeps in the kernel, reports are
-written between steps by the thread that steps, and columns are sent in chunks.
+Measuring must not be disturbed by telling: one thread reads and otherwise sleeps in the kernel, and reports
+are written between steps, in chunks, by the thread that steps.
 """
 
 from __future__ import annotations
 
+import gc
+import os
 import queue
+import sys
 import threading
+import traceback
 from collections.abc import Callable
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from lab.run.frames import FrameError, read_frame
+from lab.run.frames import FrameError, read_frame, write_frame
+from lab.run.job import Cancelled, run_job
+from lab.run.lanes import RunSpec
 from lab.run.messages import (
-    Cancel,
-    Command,
+    JobCancelled,
+    JobEvent,
+    JobFailed,
     Load,
+    LoadFailed,
+    Loading,
+    Ready,
+    Report,
     Run,
     command_from_json,
+    report_to_json,
 )
+from lab.run.outbox import Outbox
 
 if TYPE_CHECKING:
     from lab.engine.loaded import Engine
-
-CHUNK_SECONDS = 0.05
 
 
 class Loader(Protocol):
@@ -44,17 +55,16 @@ class Host:
         self._pipe_out = reports
         self._load = load
         self._engine: Engine | None = None
-        self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
+        self._commands: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._wanted: set[str] = set()  # jobs that came and were neither cancelled nor ended
 
-    def serve(self, at_end: Callable[[], None] = lambda: None) -> None:
+    def serve(self, at_end: Callable[[], None]) -> None:
         """Until stdin closes; then the reading thread calls `at_end`, even in the middle of a job."""
         threading.Thread(target=self._read, args=(at_end,), name="commands", daemon=True).start()
-        while (command := self._commands.get()) is not None:
-            if isinstance(command, Load):
-                self._carry_out_load(command)
-            elif isinstance(command, Run):
-                self._carry_out_run(command)
+        while (value := self._commands.get()) is not None:
+            self._carry_out(value)
+
+    # ---- the reading thread
 
     def _read(self, at_end: Callable[[], None]) -> None:
         try:
@@ -65,16 +75,82 @@ class Host:
             self._commands.put(None)
             at_end()
 
-    def _take(self, value: object) -> None:
+    def _take(self, value: Any) -> None:
+        """A cancellation acts at once; everything else waits its turn."""
+        match value:
+            case ["cancel", str(job)]:
+                self._wanted.discard(job)
+                return
+            case ["run", str(job), _]:
+                self._wanted.add(job)
+        self._commands.put(value)
+
+    # ---- the working thread
+
+    def _carry_out(self, value: Any) -> None:
+        job = value[1] if isinstance(value, list) and value[:1] == ["run"] else None
         try:
             command = command_from_json(value)
-        except ValueError as error:
-            if isinstance(value, list) and value[:1] == ["run"]:
-                self._commands.put(Run(str(value[1]), error))  # type: ignore[arg-type]
-            return
-        if isinstance(command, Cancel):
-            self._wanted.discard(command.job)
-            return
-        if isinstance(command, Run):
-            self._wanted.add(command.job)
-        self._commands.put(command)
+            if isinstance(command, Load):
+                self._carry_out_load(command)
+            elif isinstance(command, Run):
+                self._carry_out_run(command.job, command.spec)
+        except Cancelled:
+            self._report(JobCancelled(str(job)))
+        except Exception as error:
+            if not isinstance(error, ValueError):
+                traceback.print_exc()
+            sentence = sentence_of(error)
+            self._report(LoadFailed(sentence) if job is None else JobFailed(job, sentence))
+        finally:
+            self._wanted.discard(str(job))
+
+    def _carry_out_load(self, load: Load) -> None:
+        self._engine = None
+        engine = self._load(load, lambda phase, done, total: self._report(Loading(phase, done, total)))
+        self._engine = engine
+        gc.collect()
+        gc.freeze()  # the model's many objects are never garbage; a later collection need not visit them
+        self._report(Ready(engine.model, engine.device, engine.dtype, engine.threads))
+
+    def _carry_out_run(self, job: str, spec: RunSpec) -> None:
+        if self._engine is None:
+            raise ValueError("no model is loaded; a run needs one")
+        outbox = Outbox(lambda event: self._report(JobEvent(job, event)))
+        run_job(spec, self._engine, outbox.put, stopped=lambda: job not in self._wanted)
+
+    def _report(self, report: Report) -> None:
+        write_frame(self._pipe_out, report_to_json(report))
+
+
+def sentence_of(error: Exception) -> str:
+    """One sentence for a visitor; the traceback went to stderr."""
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return "the device ran out of memory; try fewer requests, a smaller batch or a smaller KV budget"
+    if isinstance(error, (ValueError, OSError)) and text:
+        return text
+    return f"the engine made a mistake ({type(error).__name__}{': ' if text else ''}{text[:300]})"
+
+
+def _own_stdout() -> BinaryIO:
+    """The pipe to the page, for frames alone; whatever else is printed, also by C code, goes to stderr."""
+    frames = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return frames
+
+
+def run_host(load: Loader) -> None:
+    """Serve this process's stdin and stdout until stdin closes."""
+    Host(sys.stdin.buffer, _own_stdout(), load).serve(at_end=lambda: os._exit(0))
+
+
+def _load_engine(load: Load, on_progress: Callable[[str, int, int], None]) -> Engine:
+    from lab.engine.loaded import load_engine  # here, so that a missing torch becomes a sentence
+
+    return load_engine(load.model, load.device, load.dtype, load.threads, on_progress)
+
+
+if __name__ == "__main__":
+    run_host(_load_engine)

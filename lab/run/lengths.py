@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from lab.engine.fetch import cache_folder
 from lab.run.lane import Lane
 from lab.run.race import race
+from lab.run.record_file import write_whole
 from lab.scheduling.policy import mode
 from lab.workload.request import Request, Workload
 
@@ -67,13 +68,10 @@ class LengthBook:
         self.save(_found_here())
 
     def save(self, folder: Path) -> None:
-        path = folder / f"{self.name}.json"
         text = json.dumps({key: list(value) for key, value in sorted(self.known.items())}, indent=0)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            part = path.with_suffix(".part")
-            part.write_text(text)
-            part.replace(path)
+            write_whole(folder / f"{self.name}.json", text)
         except OSError:  # a full or read-only disk costs the next run a pass, nothing else
             return
 

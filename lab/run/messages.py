@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from lab.run.job import Event, Finished, Grown, Progress, RunSpec, Started
+from lab.run.job import Event, Finished, Grown, Progress, Started
+from lab.run.lanes import RunSpec
 from lab.run.record import Columns, RunRecord
 from lab.run.record_file import from_json, to_json
 

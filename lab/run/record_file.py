@@ -50,10 +50,17 @@ def from_json(text: str) -> RunRecord:
 
 
 def save(record: RunRecord, path: Path) -> None:
-    """Write it whole or not at all."""
+    write_whole(path, to_json(record))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """All of the text or nothing: a reader never sees half a file."""
     part = path.with_name(path.name + ".part")
-    part.write_text(to_json(record), encoding="utf-8")
-    part.replace(path)
+    try:
+        part.write_text(text, encoding="utf-8", newline="")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def load(path: Path) -> RunRecord:

@@ -1,0 +1,3 @@
+from lab.cli.main import main
+
+raise SystemExit(main())

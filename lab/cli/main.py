@@ -1,0 +1,45 @@
+"""Reads the command, runs it, and turns every caller's mistake into one sentence and exit code 2."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from lab.cli import fetch, run, scenarios, verify_clock
+
+COMMANDS = (run, verify_clock, scenarios, fetch)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 = done; 1 = measured, and the answer is no; 2 = a wrong call; 130 = interrupted."""
+    options = parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = options.command
+    try:
+        return command(options)
+    except (ValueError, OSError, MemoryError) as error:
+        print(f"lab: {_sentence(error)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("lab: interrupted; nothing was written", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone; leave quietly
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="python -m lab",
+        description="A real small language model answers the same requests under four batching modes.",
+    )
+    commands = made.add_subparsers(required=True, metavar="COMMAND")
+    for module in COMMANDS:
+        module.add_to(commands)
+    return made
+
+
+def _sentence(error: BaseException) -> str:
+    words = " ".join(str(error).split())
+    return words or f"{type(error).__name__} without a word of explanation"

@@ -1,0 +1,82 @@
+"""The options that several commands share, and the values they become."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lab.analysis.metrics import Slo
+from lab.cli.progress import ProgressLine
+from lab.run.lanes import RunSpec
+from lab.scheduling.policy import MODES, mode
+from lab.workload.prompts import read_prompts_file
+from lab.workload.request import Workload
+from lab.workload.scenarios import SCENARIOS, build
+
+if TYPE_CHECKING:
+    from lab.engine.loaded import Engine
+
+DEFAULT_MODEL = "smollm2-135m"
+
+
+def add_run_options(command: argparse.ArgumentParser) -> None:
+    """What to run, under which rules, on what."""
+    add = command.add_argument
+    add("--scenario", metavar="NAME", help=f"one of {', '.join(SCENARIOS)} (default: chat, or own with --prompts)")
+    add("--modes", default=",".join(MODES), metavar="A,B", help=f"among {', '.join(MODES)} (default: all four)")
+    add("--max-batch-size", type=int, default=8, metavar="N", help="seats (default: 8)")
+    add("--max-queue-delay-ms", type=float, default=50.0, metavar="MS", help="dynamic's window (default: 50)")
+    add("--request-rate", type=float, metavar="R", help="requests per second (default: the scenario's)")
+    add("--requests", type=int, metavar="N", help="how many (default: the scenario's)")
+    add("--prompts", type=Path, metavar="FILE", help="a text file with up to 16 prompts, one a line")
+    add(
+        "--model",
+        default=DEFAULT_MODEL,
+        help=f"{DEFAULT_MODEL}, a folder, a hub id, or dummy:NAME (random weights)",
+    )
+    add("--device", default="auto", help="auto, cpu or cuda (default: auto)")
+    add("--dtype", default="auto", help="auto, fp32 or bf16 (default: auto, the faster one)")
+    add("--seed", type=int, default=0, help="of prompts, lengths and arrivals (default: 0)")
+    add(
+        "--kv-budget-mb", type=float, metavar="MB", help="KV cache of each lane (default: its share of free memory)"
+    )
+    add("--free-eos", action="store_true", help="answers end by themselves; lengths may then differ between lanes")
+    add("--json", action="store_true", help="one JSON object on stdout")
+
+
+def workload_of(options: argparse.Namespace) -> Workload:
+    scenario = options.scenario or ("own" if options.prompts else "chat")
+    return build(
+        scenario,
+        seed=options.seed,
+        requests=options.requests,
+        rate=options.request_rate,
+        prompts=read_prompts_file(options.prompts) if options.prompts else None,
+    )
+
+
+def spec_of(options: argparse.Namespace) -> RunSpec:
+    names = [name.strip() for name in options.modes.split(",") if name.strip()]
+    delay = options.max_queue_delay_ms / 1000
+    return RunSpec(
+        workload=workload_of(options),
+        policies=tuple(mode(name, options.max_batch_size, delay) for name in names),
+        kv_budget_mb=options.kv_budget_mb,
+        free_eos=options.free_eos,
+    )
+
+
+def slo_of(options: argparse.Namespace) -> Slo | None:
+    """None where no limit was given."""
+    ttft, tpot = options.slo_ttft_ms, options.slo_tpot_ms
+    if ttft is None and tpot is None:
+        return None
+    return Slo(None if ttft is None else ttft / 1000, None if tpot is None else tpot / 1000)
+
+
+def engine_of(options: argparse.Namespace, progress: ProgressLine) -> Engine:
+    """Load the model. The import is here: commands that need no model start without torch."""
+    from lab.engine.loaded import load_engine
+
+    return load_engine(options.model, options.device, options.dtype, on_progress=progress.phase)

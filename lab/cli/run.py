@@ -1,0 +1,42 @@
+"""`run`: the race, its metrics on the screen, its record in a folder."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from lab.analysis.checks import check_lane
+from lab.cli.options import add_run_options, engine_of, slo_of, spec_of
+from lab.cli.output import print_json, run_json, run_text
+from lab.cli.progress import ProgressLine
+from lab.cli.run_files import write_run
+from lab.run.job import run_job
+
+
+def add_to(commands: Any) -> None:
+    command = commands.add_parser("run", help="run a scenario under the batching modes, side by side")
+    add_run_options(command)
+    command.add_argument("--slo-ttft-ms", type=float, metavar="MS", help="a request meets it with its first token")
+    command.add_argument("--slo-tpot-ms", type=float, metavar="MS", help="… and with its time per output token")
+    command.add_argument("--out", type=Path, metavar="DIR", help="write record.json, metrics.csv, requests.csv")
+    command.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    spec, slo = spec_of(options), slo_of(options)
+    if options.out is not None and options.out.exists() and not options.out.is_dir():
+        raise ValueError(f"--out is {options.out}, which is a file; name a folder")
+    with ProgressLine() as progress:
+        record = run_job(spec, engine_of(options, progress), progress.event)
+    for lane in record.lanes:
+        check_lane(record.workload, lane)
+    if options.out is not None:
+        write_run(record, slo, options.out)
+        print(f"written to {options.out}", file=sys.stderr)
+    if options.json:
+        print_json(run_json(record, slo))
+    else:
+        print(run_text(record, slo))
+    return 0

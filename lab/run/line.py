@@ -1,0 +1,130 @@
+"""Runs in line for one device: who is at work, who waits at which place, who ended and may still be read.
+
+Mutable and unlocked: it belongs to a Device, which holds a lock. Knows no engine and no clock; it is told the time.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from lab.run.column_log import ColumnLog, Mark
+from lab.run.job import Progress
+from lab.run.lanes import RunSpec
+from lab.run.record import Columns, RunRecord
+
+RUNNING_UNSEEN = 30.0  # seconds
+WAITING_UNSEEN = 120.0  # a browser's background tab asks once a minute
+KEPT_RUNS = 24
+KEPT_SECONDS = 3600.0
+MOST_WAITING = 64
+
+
+class State(StrEnum):
+    WAITING = "waiting"
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def over(self) -> bool:
+        return self in (State.FINISHED, State.FAILED, State.CANCELLED)
+
+
+class Why(StrEnum):
+    """Why a run ended before its end."""
+
+    ASKED = "asked"  # its owner cancelled it
+    REPLACED = "replaced"  # its owner started another
+    UNSEEN = "unseen"  # nobody looked at it any more
+    REFUSED = "refused"  # the engine said why it cannot run, or failed
+    ENGINE_DIED = "engine_died"  # the engine process ended under it
+    NO_ENGINE = "no_engine"  # no model could be loaded
+
+
+@dataclass(slots=True)
+class Job:
+    """One run of one owner. `seen` and `ended` in seconds on the device's clock; `detail` is the engine's
+    sentence; `stopping` is why it was asked to stop."""
+
+    id: str
+    owner: str
+    spec: RunSpec
+    seen: float
+    state: State = State.WAITING
+    stopping: Why | None = None
+    why: Why | None = None
+    detail: str = ""
+    progress: Progress | None = None
+    record: RunRecord | None = None
+    logs: list[ColumnLog] = field(default_factory=list)
+    ended: float = 0.0
+
+    def since(self, marks: Sequence[Mark]) -> tuple[Columns, ...]:
+        known = [*marks, *[Mark()] * len(self.logs)]
+        return tuple(log.since(mark) for log, mark in zip(self.logs, known, strict=False))
+
+
+class Line:
+    """First come, first served; what has ended is kept for a while, by count and age."""
+
+    def __init__(self) -> None:
+        self._jobs: OrderedDict[str, Job] = OrderedDict()  # ended ones in the order of their ends
+        self._line: list[Job] = []
+
+    def join(self, spec: RunSpec, owner: str, now: float) -> Job:
+        """Raises ValueError where the line is too long."""
+        if len(self._line) >= MOST_WAITING:
+            raise ValueError(f"{len(self._line)} runs are in line already; please try again later")
+        job = Job(uuid.uuid4().hex, owner, spec, now)
+        self._jobs[job.id] = job
+        self._line.append(job)
+        return job
+
+    def find(self, job_id: str) -> Job | None:
+        return self._jobs.get(job_id)
+
+    def __iter__(self) -> Iterator[Job]:
+        """All that have not ended, first in line first; the line may be changed meanwhile."""
+        return iter(list(self._line))
+
+    @property
+    def at_work(self) -> Job | None:
+        return self._line[0] if self._line and self._line[0].state is State.RUNNING else None
+
+    def start_next(self) -> Job | None:
+        """The next job, now at work; None where one is at work already or nobody waits."""
+        if not self._line or self.at_work is not None:
+            return None
+        self._line[0].state = State.RUNNING
+        return self._line[0]
+
+    def place(self, job: Job) -> int:
+        """0 at work or over, 1 next in line, …"""
+        if job.state is not State.WAITING:
+            return 0
+        return self._line.index(job) + (0 if self.at_work else 1)
+
+    def end(self, job: Job, state: State, now: float, why: Why | None = None, detail: str = "") -> None:
+        self._line.remove(job)
+        job.state, job.why, job.detail, job.ended = state, why, detail, now
+        self._jobs.move_to_end(job.id)
+        self.forget(now)
+
+    def forget(self, now: float) -> None:
+        over = [job for job in self._jobs.values() if job.state.over]
+        for i, job in enumerate(over):
+            if i < len(over) - KEPT_RUNS or now - job.ended > KEPT_SECONDS:
+                del self._jobs[job.id]
+
+    def unseen(self, now: float) -> list[Job]:
+        """Those that nobody has looked at for too long."""
+        return [
+            job
+            for job in self._line
+            if now - job.seen > (RUNNING_UNSEEN if job.state is State.RUNNING else WAITING_UNSEEN)
+        ]

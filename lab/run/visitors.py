@@ -1,0 +1,235 @@
+"""Many visitors, one device: a queue in front of the engine, and what each visitor may know of it.
+
+One `Device` per page process. Runs wait in line, one is at work, each visitor (*owner*) has at most one. What
+nobody looks at any more is cancelled. When the engine process dies, its run fails with a sentence and a fresh
+process takes over. Knows no screen, no model, no torch.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from lab.run.column_log import ColumnLog, Mark
+from lab.run.engine_process import EngineProcess, Link, Start
+from lab.run.job import Event, Finished, Grown, Progress, Started
+from lab.run.lanes import RunSpec
+from lab.run.line import Job, Line, State, Why
+from lab.run.messages import (
+    Cancel,
+    JobCancelled,
+    JobEvent,
+    JobFailed,
+    Load,
+    LoadFailed,
+    Loading,
+    Ready,
+    Report,
+    Run,
+)
+from lab.run.record import Columns, RunRecord
+
+TICK = 1.0  # seconds between two looks of the reaper
+
+
+@dataclass(frozen=True, slots=True)
+class EngineState:
+    """Is there a model to run on? `facts` once it is ready; `sentence` where it could not be loaded."""
+
+    loading: Loading | None = None
+    facts: Ready | None = None
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a visitor sees of a run at one moment.
+
+    place     0 at work or over, 1 next in line, …
+    stopping  it was asked to stop and has not stopped yet
+    why       why it ended early; `detail` is the engine's sentence where it has one
+    record    with empty columns from its start on, whole once it has finished
+    """
+
+    job: str
+    owner: str
+    state: State
+    place: int
+    stopping: bool
+    progress: Progress | None
+    why: Why | None
+    detail: str
+    record: RunRecord | None
+
+
+class Device:
+    """The one device that all visitors of this process share. Every method may be called from any thread."""
+
+    def __init__(self, load: Load, start: Start = EngineProcess, now: Callable[[], float] = time.monotonic) -> None:
+        """`start` makes the link to an engine, which is told to `load`; `now` is a clock in seconds."""
+        self._load = load
+        self._start = start
+        self._now = now
+        self._lock = threading.RLock()
+        self._line = Line()
+        self._engine = EngineState()
+        self._link: Link | None = None
+        self._deaths = 0  # engine processes in a row that ended before they were ready
+        self._closed = threading.Event()
+        with self._lock:
+            self._start_engine()
+        threading.Thread(target=self._tick, name="reaper", daemon=True).start()
+
+    # ---- for visitors
+
+    @property
+    def engine(self) -> EngineState:
+        return self._engine
+
+    def submit(self, spec: RunSpec, owner: str) -> str:
+        """Put a run in line, in place of the owner's earlier one; its id. ValueError where the line is too long."""
+        with self._lock:
+            for earlier in self._line:
+                if earlier.owner == owner:
+                    self._stop(earlier, Why.REPLACED)
+            job = self._line.join(spec, owner, self._now())
+            if self._link is None:
+                self._start_engine()
+            elif self._engine.sentence:  # the model could not be loaded; perhaps it can now
+                self._tell_to_load(self._link)
+            self._next()
+            return job.id
+
+    def cancel(self, job_id: str) -> None:
+        with self._lock:
+            if (job := self._line.find(job_id)) is not None:
+                self._stop(job, Why.ASKED)
+
+    def look(self, job_id: str) -> Look | None:
+        """How a run stands; None where it is unknown or forgotten. Being looked at keeps it alive."""
+        with self._lock:
+            if (job := self._line.find(job_id)) is None:
+                return None
+            job.seen = self._now()
+            stopping = job.stopping is not None and not job.state.over
+            place = self._line.place(job)
+            return Look(
+                job.id, job.owner, job.state, place, stopping, job.progress, job.why, job.detail, job.record
+            )
+
+    def since(self, job_id: str, marks: Sequence[Mark] = ()) -> tuple[Columns, ...] | None:
+        """What each lane has grown by since `marks` were its `Mark`s (from its beginning where there are none);
+        empty before the lanes have started, None where the run is unknown. Being asked keeps it alive."""
+        with self._lock:
+            if (job := self._line.find(job_id)) is None:
+                return None
+            job.seen = self._now()
+            return job.since(marks)
+
+    def close(self) -> None:
+        """End the engine process. The device is of no use afterwards."""
+        self._closed.set()
+        with self._lock:
+            link, self._link = self._link, None
+        if link is not None:
+            link.close()
+
+    # ---- what comes from the engine, in its link's thread
+
+    def hear(self, link: Link, report: Report) -> None:
+        with self._lock:
+            if link is not self._link:
+                return
+            match report:
+                case Loading():
+                    self._engine = EngineState(loading=report)
+                case Ready():
+                    self._engine, self._deaths = EngineState(facts=report), 0
+                    self._next()
+                case LoadFailed(sentence):
+                    self._give_up(sentence)
+                case JobEvent(job_id, event) if job := self._at_work(job_id):
+                    self._book(job, event)
+                case JobFailed(job_id, sentence) if job := self._at_work(job_id):
+                    self._end(job, State.FAILED, Why.REFUSED, sentence)
+                case JobCancelled(job_id) if job := self._at_work(job_id):
+                    self._end(job, State.CANCELLED, job.stopping)
+
+    def ended(self, link: Link, sentence: str) -> None:
+        with self._lock:
+            if link is not self._link or self._closed.is_set():
+                return
+            self._link = None
+            self._deaths = 0 if self._engine.facts else self._deaths + 1
+            self._engine = EngineState()
+            if job := self._line.at_work:
+                self._end(job, State.FAILED, Why.ENGINE_DIED, sentence)
+            if self._deaths > 1:
+                self._give_up(sentence)
+            else:
+                self._start_engine()
+
+    def _at_work(self, job_id: str) -> Job | None:
+        job = self._line.at_work
+        return job if job is not None and job.id == job_id else None
+
+    def _book(self, job: Job, event: Event) -> None:
+        match event:
+            case Progress():
+                job.progress = event
+            case Started(record):
+                job.record = record
+                job.logs = [ColumnLog() for _ in record.lanes]
+            case Grown(lane, columns):
+                job.logs[lane].extend(columns)
+            case Finished(record):
+                lanes = zip(record.lanes, job.logs, strict=True)
+                whole = tuple(replace(lane, columns=log.since()) for lane, log in lanes)
+                job.record = replace(record, lanes=whole)
+                self._end(job, State.FINISHED)
+
+    # ---- what happens to the engine and the line
+
+    def _start_engine(self) -> None:
+        self._link = self._start(self)
+        self._tell_to_load(self._link)
+
+    def _tell_to_load(self, link: Link) -> None:
+        self._engine = EngineState(loading=Loading("start", 0, 0))
+        link.send(self._load)
+
+    def _give_up(self, sentence: str) -> None:
+        """No model: all that wait fail; the next run tries again."""
+        self._engine, self._deaths = EngineState(sentence=sentence), 0
+        for job in self._line:
+            self._end(job, State.FAILED, Why.NO_ENGINE, sentence)
+
+    def _next(self) -> None:
+        if self._link is not None and self._engine.facts is not None and (job := self._line.start_next()):
+            self._link.send(Run(job.id, job.spec))
+
+    def _stop(self, job: Job, why: Why) -> None:
+        if job.state is State.WAITING:
+            self._end(job, State.CANCELLED, why)
+        elif job.state is State.RUNNING and job.stopping is None and self._link is not None:
+            job.stopping = why
+            self._link.send(Cancel(job.id))
+
+    def _end(self, job: Job, state: State, why: Why | None = None, detail: str = "") -> None:
+        self._line.end(job, state, self._now(), why, detail)
+        self._next()
+
+    # ---- the reaper
+
+    def reap(self) -> None:
+        """Cancel what nobody looks at, forget what ended long ago. Called about once a second."""
+        with self._lock:
+            for job in self._line.unseen(self._now()):
+                self._stop(job, Why.UNSEEN)
+            self._line.forget(self._now())
+
+    def _tick(self) -> None:
+        while not self._closed.wait(TICK):
+            self.reap()
