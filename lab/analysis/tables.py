@@ -1,0 +1,164 @@
+"""A record as two flat tables, one row a lane and one row a request, and as CSV that spreadsheets read.
+
+Column names end in their unit: _s seconds, _bytes, _per_s; shares are between 0 and 1; the rest are counts.
+What is undefined is None, an empty cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+from lab.analysis.answers import answer_texts
+from lab.analysis.distribution import Summary
+from lab.analysis.metrics import LaneMetrics, Slo, lane_metrics
+from lab.analysis.timeline import RequestTimes, request_times
+from lab.run.record import LaneRecord, RunRecord
+
+Cell = str | int | float | bool | None
+Table = list[dict[str, Cell]]
+
+METRICS_COLUMNS = {
+    "lane": "name of the mode",
+    "kind": "measured, predicted or recorded",
+    "max_batch_size": "seats of a group",
+    "max_queue_delay_s": "the window; empty = until the batch is full",
+    "refill": "others may join before the batch has ended",
+    "padded": "prompts are padded and finished rows computed on",
+    "groups": "replicas of the model",
+    "kv_budget": "KV tokens that each group may reserve",
+}
+"""The columns that come before those of LaneMetrics; each of its summaries gives six, such as ttft_p50_s."""
+
+REQUESTS_COLUMNS = {
+    "lane": "name of the mode",
+    "request": "id, in order of arrival",
+    "status": "finished, refused or unfinished",
+    "arrival_s": "as scheduled, from the start of the run",
+    "first_scheduled_s": "start of the step that computed the prompt",
+    "first_token_s": "end of that step",
+    "last_token_s": "the latest token so far",
+    "queue_delay_s": "first scheduled - arrival",
+    "ttft_s": "first token - arrival",
+    "tpot_s": "(last token - first token) / (tokens - 1); empty for one token",
+    "e2e_s": "last token - arrival; empty unless finished",
+    "prompt_tokens": "tokens fed, chat template included",
+    "tokens": "tokens given so far",
+    "max_new_tokens": "the most that the request accepts",
+    "priority": "a lower number runs sooner",
+    "follows": "the request whose answer it waited for; empty in an open loop",
+    "refusal": "why it was refused",
+    "prompt": "as typed",
+    "answer": "the text so far",
+}
+
+_UNITS = {
+    "ttft": "_s",
+    "tpot": "_s",
+    "itl": "_s",
+    "e2e": "_s",
+    "queue_delay": "_s",
+    "makespan": "_s",
+    "throughput": "_tokens_per_s",
+    "user_speed": "_tokens_per_s",
+    "goodput": "_requests_per_s",
+}
+
+
+def metrics_table(record: RunRecord, slo: Slo | None = None) -> Table:
+    """One row a lane: its knobs and its LaneMetrics, flat."""
+    return [_knobs(record, lane) | flat_metrics(lane_metrics(record, lane, slo)) for lane in record.lanes]
+
+
+def flat_metrics(metrics: LaneMetrics) -> dict[str, Cell]:
+    """Metrics as one flat row; a summary's statistics become columns, its n without a unit."""
+    row: dict[str, Cell] = {}
+    for field in fields(metrics):
+        value, unit = getattr(metrics, field.name), _UNITS.get(field.name, "")
+        if isinstance(value, Summary):
+            for part in fields(value):
+                suffix = "" if part.name == "n" else unit
+                row[f"{field.name}_{part.name}{suffix}"] = getattr(value, part.name)
+        else:
+            row[f"{field.name}{unit}"] = value
+    return row
+
+
+def requests_table(record: RunRecord) -> Table:
+    """One row for each request of each lane; see REQUESTS_COLUMNS."""
+    return [row for lane in record.lanes for row in _lane_requests(record, lane)]
+
+
+def csv_text(table: Sequence[Mapping[str, Cell]]) -> str:
+    """CSV with a header, "\\n" line ends and full precision; an empty table is an empty text.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe in front.
+    """
+    if not table:
+        return ""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, fieldnames=list(table[0]), lineterminator="\n")
+    writer.writeheader()
+    for row in table:
+        writer.writerow({name: _safe(value) for name, value in row.items()})
+    return out.getvalue()
+
+
+def _safe(value: Cell) -> Cell:
+    if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")):
+        return "'" + value
+    return value
+
+
+def _knobs(record: RunRecord, lane: LaneRecord) -> dict[str, Cell]:
+    policy, delay = lane.policy, lane.policy.max_queue_delay
+    cells: tuple[Cell, ...] = (
+        lane.name,
+        record.provenance.kind,
+        policy.max_batch_size,
+        None if math.isinf(delay) else delay,
+        policy.refill,
+        policy.padded,
+        lane.groups,
+        lane.kv_budget,
+    )
+    return dict(zip(METRICS_COLUMNS, cells, strict=True))
+
+
+def _lane_requests(record: RunRecord, lane: LaneRecord) -> Table:
+    refusals, answers = dict(lane.refused), answer_texts(record, lane)
+    return [
+        _request_row(record, lane, r, refusals.get(r.id), answers.get(r.id))
+        for r in request_times(record.workload, lane)
+    ]
+
+
+def _request_row(
+    record: RunRecord, lane: LaneRecord, r: RequestTimes, refusal: str | None, answer: str | None
+) -> dict[str, Cell]:
+    request = record.workload.requests[r.id]
+    cells: tuple[Cell, ...] = (
+        lane.name,
+        r.id,
+        r.status,
+        r.arrival,
+        r.first_scheduled,
+        r.first_token,
+        r.last_token,
+        r.queue_delay,
+        r.ttft,
+        r.tpot,
+        r.e2e,
+        request.prompt_tokens,
+        r.tokens,
+        request.max_new_tokens,
+        request.priority,
+        request.follows,
+        refusal,
+        request.prompt,
+        answer,
+    )
+    return dict(zip(REQUESTS_COLUMNS, cells, strict=True))
