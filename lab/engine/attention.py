@@ -1,0 +1,45 @@
+"""Attention, one routine for every mode: prompts over themselves, decoding rows over their slots.
+
+Both are torch's scaled_dot_product_attention, a fused kernel that never writes the score matrix.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lab.engine.batch import Batch, DecodeRun, PromptBlock
+from lab.engine.kv import KvPool
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, batch: Batch, kv: KvPool, layer: int) -> Tensor:
+    """Every token of the batch looks at its own request's tokens up to itself.
+
+    q [tokens, heads, head_dim]; k, v [tokens, kv_heads, head_dim], already written to `kv`.
+    Returns [tokens, heads × head_dim].
+    """
+    done = [_decodes(q, run, kv, layer) for run in batch.decodes]
+    done += [_prompts(q, k, v, block) for block in batch.prompts]
+    return done[0] if len(done) == 1 else torch.cat(done)
+
+
+def _decodes(q: Tensor, run: DecodeRun, kv: KvPool, layer: int) -> Tensor:
+    """Query heads that share a KV head stand as several queries of that head: keys are not repeated."""
+    keys, values = kv.read(layer, run.first_slot, run.rows, run.context)
+    rows, heads, dim = run.rows, q.shape[1], q.shape[2]
+    grouped = q[run.start : run.start + rows].view(rows, keys.shape[1], heads // keys.shape[1], dim)
+    return F.scaled_dot_product_attention(grouped, keys, values, run.mask).reshape(rows, heads * dim)
+
+
+def _prompts(q: Tensor, k: Tensor, v: Tensor, block: PromptBlock) -> Tensor:
+    """Causal, with padding on the right: real tokens never see padding, and a padding token sees at least
+    itself, so no row of scores is empty (an empty one would give NaN)."""
+    tokens = block.rows * block.length
+
+    def by_head(x: Tensor) -> Tensor:
+        own = x[block.start : block.start + tokens]
+        return own.view(block.rows, block.length, -1, x.shape[-1]).transpose(1, 2)
+
+    out = F.scaled_dot_product_attention(by_head(q), by_head(k), by_head(v), is_causal=True, enable_gqa=True)
+    return out.transpose(1, 2).reshape(tokens, -1)

@@ -1,0 +1,145 @@
+"""A model made ready on a device: what the rooms to the right ask for.
+
+This module names torch's objects and imports torch only when a model is loaded, so that it can be imported
+where torch is not.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from lab.engine.fetch import Progress, silent
+from lab.engine.text import Text
+from lab.spec.model_shape import ModelShape
+
+if TYPE_CHECKING:
+    import torch
+
+    from lab.engine.torch_executor import TorchExecutor
+    from lab.engine.weights import Weights
+
+DTYPES = {"fp32": 4, "bf16": 2}
+
+
+class Engine:
+    """One loaded model.
+
+    executor            runs steps
+    text                its tokenizer; None for a dummy
+    shape               its dimensions
+    model, revision     its name for people, and which weights these are
+    dtype               "fp32" or "bf16"
+    device, threads     in words; CPU threads in use (on a GPU those that feed it)
+    weight_bytes        bytes of weights that one decode step reads
+    kv_bytes_per_token  bytes of KV cache per token of context
+    fingerprint         differs where greedy answers may: weights and dtype
+    """
+
+    def __init__(
+        self, executor: TorchExecutor, weights: Weights, text: Text | None, dtype: str, threads: int
+    ) -> None:
+        from lab.engine import machine
+
+        self.executor = executor
+        self.text = text
+        self.shape: ModelShape = weights.shape
+        self.model = weights.name
+        self.revision = weights.revision
+        self.dtype = dtype
+        self.device = machine.device_name(executor.device)
+        self.threads = threads
+        self.weight_bytes = self.shape.parameters_read_per_step * DTYPES[dtype]
+        self.kv_bytes_per_token = self.shape.kv_bytes_per_token(DTYPES[dtype])
+        self.fingerprint = f"{weights.digest()}-{dtype}"
+
+    @property
+    def stop_ids(self) -> frozenset[int]:
+        """Tokens that end an answer; none for a dummy."""
+        return self.text.stop_ids if self.text else frozenset()
+
+    def encode(self, prompt: str) -> tuple[int, ...]:
+        """Token ids to feed for a user's prompt. A dummy has no tokenizer: each byte stands for a token."""
+        if self.text:
+            return self.text.encode_chat(prompt)
+        return tuple(byte % self.shape.vocab for byte in prompt.encode()) or (0,)
+
+    def free_memory(self) -> int:
+        """Bytes free on the device (system memory on a CPU) now."""
+        from lab.engine import machine
+
+        return machine.free_memory(self.executor.device)
+
+    def read_bandwidth(self) -> float:
+        """Bytes a second that the device's memory reads; measured once."""
+        return self._read_bandwidth
+
+    @cached_property
+    def _read_bandwidth(self) -> float:
+        from lab.engine import machine
+
+        return machine.read_bandwidth(self.executor.device)
+
+
+def load_engine(
+    model: str,
+    device: str = "auto",
+    dtype: str = "auto",
+    threads: int | None = None,
+    on_progress: Progress | None = None,
+) -> Engine:
+    """Load a model.
+
+    model    see lab.engine.weights.load_weights
+    device   "auto" (CUDA where there is one), "cpu" or "cuda"
+    dtype    "fp32", "bf16", or "auto": bf16 on CUDA; on a CPU whichever decodes faster in a short measurement
+    threads  CPU threads; None leaves torch's choice, the number of cores
+
+    Raises ValueError for a wrong argument or an unusable model, FetchError where it could not be had.
+    """
+    if dtype not in ("auto", *DTYPES):
+        raise ValueError(f"dtype is {dtype!r}; it must be 'auto', 'fp32' or 'bf16'")
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads is {threads}; it must be at least 1")
+    import torch
+
+    from lab.engine import machine
+    from lab.engine.weights import load_weights
+
+    on_progress = on_progress or silent
+    place = machine.pick_device(device)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    torch.set_float32_matmul_precision("highest")  # no TF32: fp32 answers are the same in every mode
+    weights = load_weights(model, on_progress)
+    executor, dtype = _executor(weights, place, dtype, on_progress)
+    text = Text.load(weights.folder) if weights.folder else None
+    return Engine(executor, weights, text, dtype, torch.get_num_threads())
+
+
+def _executor(
+    weights: Weights, device: torch.device, dtype: str, on_progress: Progress
+) -> tuple[TorchExecutor, str]:
+    """The executor in the dtype asked for, or in the faster one."""
+    import torch
+
+    from lab.engine import machine
+    from lab.engine.model import Model
+    from lab.engine.torch_executor import TorchExecutor
+
+    def made(name: str) -> TorchExecutor:
+        kind = {"fp32": torch.float32, "bf16": torch.bfloat16}[name]
+        return TorchExecutor(Model(weights, kind, device), lambda: machine.free_memory(device))
+
+    if dtype != "auto":
+        return made(dtype), dtype
+    if device.type == "cuda":
+        return made("bf16"), "bf16"
+    best, seconds = "fp32", float("inf")
+    for done, name in enumerate(DTYPES):
+        on_progress("measure", done, len(DTYPES))
+        candidate = made(name)
+        median = sorted(candidate.reference_steps(5))[2]
+        if median < seconds:
+            best, seconds, chosen = name, median, candidate
+    return chosen, best

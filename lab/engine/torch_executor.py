@@ -1,0 +1,154 @@
+"""The real executor: runs a step on the device and measures it.
+
+Only the step is timed, device synchronised before and after. Refuses to know policies, arrivals and the
+lanes' clocks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+
+from lab.engine.batch import Batch, lay_out
+from lab.engine.kv import KvPool
+from lab.engine.model import Model
+from lab.engine.step import Horizon, Outcome, Row, Step
+
+REFERENCE_CONTEXT = 64
+MEMORY_SHARE = 0.9
+
+
+class TorchExecutor:
+    """Runs steps of one model on one device, in one KV pool (see `allocate`).
+
+    `free_memory` gives the bytes that the device has free now.
+    """
+
+    def __init__(self, model: Model, free_memory: Callable[[], int]) -> None:
+        self._model = model
+        self._free_memory = free_memory
+        self._kv: KvPool | None = None
+        self._cached: list[int] = []  # tokens in each slot
+        self._seen: set[tuple[int, int]] = set()  # shapes that have run: (tokens, rows)
+
+    @property
+    def device(self) -> torch.device:
+        return self._model.device
+
+    def allocate(self, slots: int, tokens_per_slot: int) -> None:
+        """Make the KV pool, in place of the one before. ValueError, with the numbers, if it does not fit."""
+        if slots < 1 or tokens_per_slot < 1:
+            raise ValueError(f"a KV pool of {slots} slots of {tokens_per_slot} tokens; both must be at least 1")
+        self._kv, self._cached = None, []
+        free = self._free_memory()
+        needed = slots * tokens_per_slot * self._kv_bytes_per_token()
+        if needed > MEMORY_SHARE * free:
+            raise ValueError(
+                f"a KV pool of {slots} slots × {tokens_per_slot} tokens takes {needed / 1e6:.0f} MB, and "
+                f"{MEMORY_SHARE:g} of the {free / 1e6:.0f} MB free is {MEMORY_SHARE * free / 1e6:.0f} MB; "
+                "run fewer or shorter requests at once"
+            )
+        self._kv = self._pool(slots, tokens_per_slot)
+        self._cached = [0] * slots
+
+    def run(self, step: Step, horizon: Horizon) -> Outcome:
+        """One step, whatever the horizon: measured steps are never assumed to repeat."""
+        if self._kv is None:
+            raise ValueError("there is no KV pool yet; call allocate(slots, tokens_per_slot) first")
+        self._check(step, self._kv)
+        seconds, tokens, batch = self._timed(step, self._kv)
+        for row in step.rows:
+            self._cached[row.slot] = row.past + len(row.ids)
+        shape = _shape_key(batch)
+        cold = shape not in self._seen
+        self._seen.add(shape)
+        return Outcome((seconds,), (tokens,), cold, batch.kernel_padding)
+
+    def release(self, slots: Sequence[int]) -> None:
+        for slot in slots:
+            self._cached[slot] = 0
+
+    def warm_up(self, batch_sizes: Iterable[int], prompt_lengths: Iterable[int]) -> None:
+        """Run, untimed, decode steps of these many rows and prompts of these lengths, in a pool of its own."""
+        sizes, lengths = sorted(set(batch_sizes)), sorted(set(prompt_lengths))
+        shapes = [Step(tuple(_decode_row(slot) for slot in range(size))) for size in sizes]
+        shapes += [Step((_prompt_row(length),)) for length in lengths]
+        kv = self._pool(max([1, *sizes]), max([2, *lengths]))
+        for step in shapes:
+            batch = self._lay_out(step)
+            self._model.forward(batch, kv)
+            self._seen.add(_shape_key(batch))
+
+    def reference_steps(self, count: int = 20) -> tuple[float, ...]:
+        """Seconds of `count` equal decode steps of one row: how fast this machine is just now."""
+        kv = self._pool(1, REFERENCE_CONTEXT)
+        step = Step((_decode_row(0)._replace(past=REFERENCE_CONTEXT - 1),))
+        self._timed(step, kv)  # the first one finds cold caches
+        return tuple(self._timed(step, kv)[0] for _ in range(count))
+
+    def logit_gap(self, ids: Sequence[int]) -> float:
+        """How far apart the two largest logits lie after these tokens, computed alone."""
+        if not ids:
+            raise ValueError("no ids given; a logit gap needs at least one token to follow")
+        row = _prompt_row(len(ids))._replace(ids=tuple(ids))
+        logits = self._model.forward(self._lay_out(Step((row,))), self._pool(1, len(ids)))
+        first, second = logits[0].topk(2).values.tolist()
+        return float(first - second)
+
+    def _timed(self, step: Step, kv: KvPool) -> tuple[float, tuple[int, ...], Batch]:
+        """(seconds, each row's greedy token, the batch): from the step's ids to tokens on the host."""
+        self._synchronize()
+        start = time.perf_counter()
+        batch = self._lay_out(step)
+        tokens = self._model.forward(batch, kv).argmax(dim=-1).tolist()
+        self._synchronize()
+        return time.perf_counter() - start, tuple(tokens), batch
+
+    def _check(self, step: Step, kv: KvPool) -> None:
+        """A step that reads or writes what is not there would give wrong tokens without a word."""
+        slots = [row.slot for row in step.rows]
+        if not slots or len(set(slots)) < len(slots):
+            raise ValueError(f"the step's rows are in slots {slots}; it needs at least one, each once")
+        for row in step.rows:
+            if not 0 <= row.slot < kv.slots or row.past + row.padded_to > kv.tokens_per_slot:
+                raise ValueError(
+                    f"request {row.request} asks for slot {row.slot}, tokens up to {row.past + row.padded_to}; "
+                    f"the pool has slots 0 to {kv.slots - 1} of {kv.tokens_per_slot} tokens"
+                )
+            if not row.ids or len(row.ids) > row.padded_to or (row.past and row.padded_to != 1):
+                raise ValueError(
+                    f"request {row.request} feeds {len(row.ids)} tokens padded to {row.padded_to} past {row.past}; "
+                    "a prompt is at least 1 token and no longer than its padding, a decoding row is 1"
+                )
+            if row.past > self._cached[row.slot]:
+                raise ValueError(
+                    f"request {row.request} counts on {row.past} cached tokens; "
+                    f"slot {row.slot} holds {self._cached[row.slot]}"
+                )
+
+    def _lay_out(self, step: Step) -> Batch:
+        return lay_out(step, self._model.dtype, self._model.device)
+
+    def _pool(self, slots: int, tokens: int) -> KvPool:
+        return KvPool(self._model.shape, slots, tokens, self._model.dtype, self._model.device)
+
+    def _kv_bytes_per_token(self) -> int:
+        return self._model.shape.kv_bytes_per_token(self._model.dtype.itemsize)
+
+    def _synchronize(self) -> None:
+        if self._model.device.type == "cuda":
+            torch.cuda.synchronize(self._model.device)
+
+
+def _shape_key(batch: Batch) -> tuple[int, int]:
+    return len(batch.ids), len(batch.last)
+
+
+def _decode_row(slot: int) -> Row:
+    return Row(slot, slot, ids=(0,), past=1, live=True, padded_to=1)
+
+
+def _prompt_row(length: int) -> Row:
+    return Row(0, 0, ids=(0,) * length, past=0, live=True, padded_to=length)

@@ -1,0 +1,186 @@
+"""Finds a model's weights: the default one, a local folder, one on the model hub, or random ones.
+
+Gives tensors by their names on the model hub, in the dtype they are stored in. Refuses to know what is
+computed with them (see lab.engine.model). From a folder, neither transformers nor gguf is imported.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lab.engine.fetch import MANIFEST, SMOLLM2, FetchError, Progress, fetch, silent
+from lab.spec.model_shape import WELL_KNOWN, ModelShape, shape_from_config
+
+DEFAULT = SMOLLM2.name
+DUMMY = "dummy:"
+DUMMY_SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A model before anything is computed.
+
+    name      for people; a dummy's begins with "dummy:"
+    revision  which weights these are: package and hash, commit, or a digest of the values
+    tensors   by name on the model hub, on the CPU; matrices are [out, in]
+    folder    where its tokenizer lies; None for random weights, which have none
+    """
+
+    name: str
+    revision: str
+    shape: ModelShape
+    tensors: Mapping[str, Tensor]
+    folder: Path | None
+
+    def digest(self) -> str:
+        """16 hexadecimal digits that tell these weights from others: of all shapes, vectors and first rows."""
+        seen = sha256(repr(self.shape).encode())
+        for name, tensor in sorted(self.tensors.items()):
+            first = tensor if tensor.dim() == 1 else tensor[0]
+            seen.update(f"{name} {tuple(tensor.shape)}".encode())
+            seen.update(first.contiguous().view(torch.uint8).numpy().tobytes())
+        return seen.hexdigest()[:16]
+
+
+def load_weights(model: str, on_progress: Progress = silent) -> Weights:
+    """`model` is "smollm2-135m" (fetched on first use), a local folder, a hub id such as "Qwen/Qwen3-0.6B", or
+    "dummy:<name>" of lab.spec.model_shape.WELL_KNOWN.
+
+    Raises ValueError for a name, architecture or file that cannot be used, FetchError where none came.
+    """
+    if model == DEFAULT:
+        return _from_folder(fetch(None, on_progress), "SmolLM2-135M-Instruct", on_progress)
+    if model.startswith(DUMMY):
+        return random_weights(model.removeprefix(DUMMY))
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        return _from_folder(folder, folder.resolve().name, on_progress)
+    if re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", model):
+        return _from_folder(_from_hub(model, on_progress), model, on_progress)
+    raise ValueError(
+        f"model is {model!r}; it must be {DEFAULT!r}, an existing folder, a hub id like 'Qwen/Qwen3-0.6B', "
+        f"or {DUMMY!r} and one of {', '.join(WELL_KNOWN)}"
+    )
+
+
+def tensor_sizes(shape: ModelShape) -> dict[str, tuple[int, ...]]:
+    """Name and size of every tensor that a model of this shape has; nothing else is read."""
+    s, q, kv = shape, shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+    sizes: dict[str, tuple[int, ...]] = {
+        "model.embed_tokens.weight": (s.vocab, s.hidden),
+        "model.norm.weight": (s.hidden,),
+    }
+    if not s.tied:
+        sizes["lm_head.weight"] = (s.vocab, s.hidden)
+    layer: dict[str, tuple[int, ...]] = {
+        "input_layernorm.weight": (s.hidden,),
+        "self_attn.q_proj.weight": (q, s.hidden),
+        "self_attn.k_proj.weight": (kv, s.hidden),
+        "self_attn.v_proj.weight": (kv, s.hidden),
+        "self_attn.o_proj.weight": (s.hidden, q),
+        "post_attention_layernorm.weight": (s.hidden,),
+        "mlp.gate_proj.weight": (s.intermediate, s.hidden),
+        "mlp.up_proj.weight": (s.intermediate, s.hidden),
+        "mlp.down_proj.weight": (s.hidden, s.intermediate),
+    }
+    if s.qkv_bias:
+        layer |= {f"self_attn.{p}_proj.bias": (q if p == "q" else kv,) for p in "qkv"}
+    if s.qk_norm:
+        layer |= {f"self_attn.{p}_norm.weight": (s.head_dim,) for p in "qk"}
+    return sizes | {f"model.layers.{i}.{name}": size for i in range(s.layers) for name, size in layer.items()}
+
+
+def random_weights(name: str, seed: int = DUMMY_SEED) -> Weights:
+    """Weights of a real model's shape with nothing learned: for speed work. bf16, the same for the same seed."""
+    if name not in WELL_KNOWN:
+        raise ValueError(f"there is no dummy {name!r}; choose one of {', '.join(WELL_KNOWN)}")
+    shape = WELL_KNOWN[name]
+    generator = torch.Generator().manual_seed(seed)
+    tensors = {
+        key: torch.ones(size, dtype=torch.bfloat16)
+        if "norm" in key
+        else torch.empty(size, dtype=torch.bfloat16).normal_(0.0, 0.02, generator=generator)
+        for key, size in tensor_sizes(shape).items()
+    }
+    return Weights(DUMMY + name, f"random weights, seed {seed}", shape, tensors, None)
+
+
+def _from_folder(folder: Path, name: str, on_progress: Progress) -> Weights:
+    shape = shape_from_config(_config(folder), name)
+    tensors = _read_tensors(folder, shape, on_progress)
+    weights = Weights(name, "", shape, tensors, folder)
+    return Weights(name, _revision(folder) or f"digest {weights.digest()}", shape, tensors, folder)
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ValueError(f"{folder} has no config.json; it must be a model folder of the hub's layout") from None
+    except ValueError as error:
+        raise ValueError(f"{path} is not readable JSON ({error}); save the model again") from error
+    if not isinstance(config, dict):
+        raise ValueError(f"{path} holds a {type(config).__name__}; it must be a table of settings")
+    return config
+
+
+def _revision(folder: Path) -> str:
+    """From our manifest, or from the hub cache's folder layout (…/snapshots/<commit>); "" where neither is."""
+    if (folder / MANIFEST).is_file():
+        return str(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["revision"])
+    return folder.name if folder.parent.name == "snapshots" else ""
+
+
+def _read_tensors(folder: Path, shape: ModelShape, on_progress: Progress) -> dict[str, Tensor]:
+    """Every tensor of `tensor_sizes`, checked; others in the files are left alone."""
+    from safetensors import SafetensorError, safe_open
+
+    wanted = tensor_sizes(shape)
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise ValueError(f"{folder} has no .safetensors file; save the model in that format")
+    tensors: dict[str, Tensor] = {}
+    for file in files:
+        try:
+            with safe_open(file, framework="pt") as opened:
+                for name in wanted.keys() & set(opened.keys()):
+                    tensors[name] = opened.get_tensor(name)
+                    on_progress("load", len(tensors), len(wanted))
+        except (SafetensorError, OSError) as error:
+            raise ValueError(
+                f"{file} cannot be read ({error}); remove the folder and fetch the model again"
+            ) from error
+    for name, size in wanted.items():
+        found = tuple(tensors[name].shape) if name in tensors else None
+        if found != size:
+            said = "is missing" if found is None else f"is {found}"
+            raise ValueError(f"{folder}: {name} {said} where its config.json calls for {size}")
+    return tensors
+
+
+def _from_hub(model: str, on_progress: Progress) -> Path:
+    """Download through the hub's own client and cache; the configuration first, to refuse before gigabytes move."""
+    from huggingface_hub import hf_hub_download, snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    on_progress("download", 0, 0)
+    try:
+        config = Path(hf_hub_download(model, "config.json"))
+        shape_from_config(_config(config.parent), model)
+        return Path(snapshot_download(model, allow_patterns=["*.safetensors", "*.json", "*.jinja"]))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise FetchError(
+            f"{model} could not be had from the model hub ({first}); check the name and the network, "
+            "or give a local folder"
+        ) from error
