@@ -27,7 +27,7 @@ class TorchExecutor:
     """
 
     def __init__(self, model: Model, free_memory: Callable[[], int]) -> None:
-        self._model = model
+        self.model = model
         self._free_memory = free_memory
         self._kv: KvPool | None = None
         self._cached: list[int] = []  # tokens in each slot
@@ -35,7 +35,7 @@ class TorchExecutor:
 
     @property
     def device(self) -> torch.device:
-        return self._model.device
+        return self.model.device
 
     def allocate(self, slots: int, tokens_per_slot: int) -> None:
         """Make the KV pool, in place of the one before. ValueError, with the numbers, if it does not fit."""
@@ -78,7 +78,7 @@ class TorchExecutor:
         kv = self._pool(max([1, *sizes]), max([2, *lengths]))
         for step in shapes:
             batch = self._lay_out(step)
-            self._model.forward(batch, kv)
+            self.model.forward(batch, kv)
             self._seen.add(_shape_key(batch))
 
     def reference_steps(self, count: int = 20) -> tuple[float, ...]:
@@ -93,7 +93,7 @@ class TorchExecutor:
         if not ids:
             raise ValueError("no ids given; a logit gap needs at least one token to follow")
         row = _prompt_row(len(ids))._replace(ids=tuple(ids))
-        logits = self._model.forward(self._lay_out(Step((row,))), self._pool(1, len(ids)))
+        logits = self.model.forward(self._lay_out(Step((row,))), self._pool(1, len(ids)))
         first, second = logits[0].topk(2).values.tolist()
         return float(first - second)
 
@@ -102,7 +102,7 @@ class TorchExecutor:
         self._synchronize()
         start = time.perf_counter()
         batch = self._lay_out(step)
-        tokens = self._model.forward(batch, kv).argmax(dim=-1).tolist()
+        tokens = self.model.forward(batch, kv).argmax(dim=-1).tolist()
         self._synchronize()
         return time.perf_counter() - start, tuple(tokens), batch
 
@@ -129,17 +129,17 @@ class TorchExecutor:
                 )
 
     def _lay_out(self, step: Step) -> Batch:
-        return lay_out(step, self._model.dtype, self._model.device)
+        return lay_out(step, self.model.dtype, self.model.device)
 
     def _pool(self, slots: int, tokens: int) -> KvPool:
-        return KvPool(self._model.shape, slots, tokens, self._model.dtype, self._model.device)
+        return KvPool(self.model.shape, slots, tokens, self.model.dtype, self.model.device)
 
     def _kv_bytes_per_token(self) -> int:
-        return self._model.shape.kv_bytes_per_token(self._model.dtype.itemsize)
+        return self.model.shape.kv_bytes_per_token(self.model.dtype.itemsize)
 
     def _synchronize(self) -> None:
-        if self._model.device.type == "cuda":
-            torch.cuda.synchronize(self._model.device)
+        if self.model.device.type == "cuda":
+            torch.cuda.synchronize(self.model.device)
 
 
 def _shape_key(batch: Batch) -> tuple[int, int]:
