@@ -38,13 +38,14 @@ from lab.run.messages import (
 from lab.run.outbox import Outbox
 
 if TYPE_CHECKING:
+    from lab.engine.fetch import Progress
     from lab.engine.loaded import Engine
 
 
 class Loader(Protocol):
     """Brings an engine to life; `on_progress(phase, done, total)` hears how far it is."""
 
-    def __call__(self, load: Load, on_progress: Callable[[str, int, int], None], /) -> Engine: ...
+    def __call__(self, load: Load, on_progress: Progress, /) -> Engine: ...
 
 
 class Host:
@@ -146,7 +147,7 @@ def run_host(load: Loader) -> None:
     Host(sys.stdin.buffer, _own_stdout(), load).serve(at_end=lambda: os._exit(0))
 
 
-def _load_engine(load: Load, on_progress: Callable[[str, int, int], None]) -> Engine:
+def _load_engine(load: Load, on_progress: Progress) -> Engine:
     from lab.engine.loaded import load_engine  # here, so that a missing torch becomes a sentence
 
     return load_engine(load.model, load.device, load.dtype, load.threads, on_progress)

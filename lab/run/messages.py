@@ -25,11 +25,11 @@ _COLUMNS = tuple(f.name for f in fields(Columns))
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Load this model; None leaves the choice of device, dtype or threads to the engine."""
+    """Load this model; "auto", and None threads, leave the choice to the engine."""
 
     model: str
-    device: str | None = None
-    dtype: str | None = None
+    device: str = "auto"
+    dtype: str = "auto"
     threads: int | None = None
 
 

@@ -1,0 +1,180 @@
+"""The widgets of the knobs, and their echo in the address. What they mean is in lab.ui.knobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from lab.run.lanes import RunSpec
+from lab.scheduling.policy import MODES
+from lab.ui.knobs import BOUNDS, DEFAULTS, Knobs, Notice, from_query, to_query
+from lab.ui.views.requests import requests_table
+from lab.ui.words import LANGUAGES, Language, Words, language_of
+from lab.workload.prompts import MAX_OWN_PROMPTS, MAX_PROMPT_CHARACTERS
+from lab.workload.request import Workload
+from lab.workload.scenarios import SCENARIOS
+
+_LANGUAGE_NAMES = {"en": "EN", "zh": "中文"}
+_OWN_CHARACTERS = MAX_OWN_PROMPTS * (MAX_PROMPT_CHARACTERS + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the visitor has set; `workload` and `spec` are None where that cannot be run."""
+
+    knobs: Knobs
+    workload: Workload | None
+    spec: RunSpec | None
+
+
+def choose_language() -> Language:
+    asked = st.query_params.get("lang")
+    default: Language = "zh" if asked == "zh" else "en" if asked == "en" else language_of(st.context.locale)
+    st.session_state.setdefault("language", default)
+    chosen = st.segmented_control(
+        "Language · 语言",
+        LANGUAGES,
+        format_func=_LANGUAGE_NAMES.__getitem__,
+        key="language",
+        label_visibility="collapsed",
+        required=True,
+    )
+    return chosen or default
+
+
+def show_knobs(words: Words) -> Choice:
+    """The two rows of knobs; on a tab's first run they are set from its address."""
+    _set_from_address(words)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="knobs_what"):
+        scenario = st.selectbox(
+            words("scenario.label"),
+            list(SCENARIOS),
+            format_func=lambda name: words(f"scenario.{name}.name"),
+            key="scenario",
+            width=190,
+            help=words(f"scenario.{st.session_state['scenario']}.about"),
+        )
+        list_place = st.container(width="content")
+        modes = st.pills(
+            words("knob.modes"), MODES, selection_mode="multi", key="modes", help=words("knob.help.modes")
+        )
+        st.button(words("run.button"), type="primary", key="run", on_click=_press_run, width=120)
+    own = _own_prompts(words) if scenario == "own" else []
+    knobs = _numbers(scenario, tuple(m for m in MODES if m in modes), words)
+    choice = _choice(knobs, own, words)
+    with list_place:
+        _show_list(choice.workload, words)
+    return choice
+
+
+def write_address(knobs: Knobs, language: Language, job: str | None) -> None:
+    """The address opens the page as it is now; a visitor's own prompts stay out of it."""
+    query = to_query(knobs)
+    if language != language_of(st.context.locale) or "lang" in st.query_params:
+        query["lang"] = language
+    if job is not None:
+        query["run"] = job
+    if query != st.query_params.to_dict():
+        st.query_params.from_dict(query)
+
+
+def _press_run() -> None:
+    st.session_state["pressed_run"] = True
+
+
+def _set_from_address(words: Words) -> None:
+    if "notices" not in st.session_state:
+        knobs, st.session_state["notices"] = from_query(st.query_params.to_dict())
+        for name in ("scenario", *BOUNDS):
+            st.session_state[name] = getattr(knobs, name)
+        st.session_state["modes"] = list(knobs.modes)
+    for notice in st.session_state["notices"]:
+        st.info(_sentence(notice, words))
+
+
+def _sentence(notice: Notice, words: Words) -> str:
+    label = words("scenario.label" if notice.knob == "scenario" else f"knob.{notice.knob}")
+    return words(f"notice.{notice.kind}", knob=label, given=repr(notice.given), taken=notice.taken)
+
+
+def _own_prompts(words: Words) -> list[str]:
+    text: str = st.text_area(
+        words("knob.own", most=MAX_OWN_PROMPTS),
+        key="own",
+        height=110,
+        max_chars=_OWN_CHARACTERS,
+        placeholder=words("knob.own_example"),
+        persist_state="session",
+    )
+    return text[:_OWN_CHARACTERS].splitlines()
+
+
+def _numbers(scenario: str, modes: tuple[str, ...], words: Words) -> Knobs:
+    table = SCENARIOS[scenario]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="knobs_how"):
+        batch = _slider("batch", words)
+        window = _slider("window", words, step=5)
+        rate = _number("rate", words, words("knob.all_at_once") if table.rate is None else f"{table.rate:g}")
+        requests = _number("requests", words, str(table.requests), disabled=scenario == "own")
+        seed = _number("seed", words, "0")
+        kv = _number("kv", words, words("knob.automatic"))
+    return Knobs(
+        scenario=scenario,
+        modes=modes,
+        batch=int(batch),
+        window=int(window),
+        rate=rate,
+        requests=None if requests is None else int(requests),
+        seed=DEFAULTS.seed if seed is None else int(seed),
+        kv=kv,
+    )
+
+
+def _slider(name: str, words: Words, step: int = 1) -> int:
+    bounds = BOUNDS[name]
+    label, helps = words(f"knob.{name}"), words(f"knob.help.{name}")
+    chosen: int = st.slider(label, int(bounds.least), int(bounds.most), step=step, key=name, help=helps, width=190)
+    return chosen
+
+
+def _number(name: str, words: Words, empty: str, *, disabled: bool = False) -> float | None:
+    """A number that may be left empty; `empty` says what holds then."""
+    bounds = BOUNDS[name]
+    make = int if bounds.whole else float
+    chosen: float | None = st.number_input(
+        words(f"knob.{name}"),
+        min_value=make(bounds.least),
+        max_value=make(bounds.most),
+        value=None,
+        step=make(1),
+        format="%d" if bounds.whole else "%g",
+        key=name,
+        placeholder=empty,
+        help=words(f"knob.help.{name}"),
+        disabled=disabled,
+        width=128,
+    )
+    return chosen
+
+
+def _choice(knobs: Knobs, own: list[str], words: Words) -> Choice:
+    """What can be made of the knobs, and a sentence where that is nothing."""
+    if not knobs.modes:
+        st.warning(words("notice.no_modes"))
+        return Choice(knobs, None, None)
+    if knobs.scenario == "own" and not any(line.strip() for line in own):
+        return Choice(knobs, None, None)
+    try:
+        spec = knobs.spec(own)
+    except ValueError as error:
+        st.warning(words("why.wrong", detail=error))
+        return Choice(knobs, None, None)
+    return Choice(knobs, spec.workload, spec)
+
+
+def _show_list(workload: Workload | None, words: Words) -> None:
+    count = 0 if workload is None else len(workload.requests)
+    with st.popover(words("requests.show", n=count), disabled=workload is None, width="content"):
+        if workload is not None:
+            st.html(requests_table(workload, words))

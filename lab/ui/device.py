@@ -1,0 +1,31 @@
+"""The one device of this page process, and the token that tells its visitors apart."""
+
+from __future__ import annotations
+
+import os
+import uuid
+
+import streamlit as st
+
+from lab.run.messages import Load
+from lab.run.visitors import Device
+
+DEFAULT_MODEL = "smollm2-135m"
+
+
+@st.cache_resource(show_spinner=False, on_release=Device.close)
+def device() -> Device:
+    """Started on first use. $BATCHING_LAB_MODEL, $BATCHING_LAB_DEVICE and $BATCHING_LAB_DTYPE choose the engine."""
+    return Device(
+        Load(
+            model=os.environ.get("BATCHING_LAB_MODEL") or DEFAULT_MODEL,
+            device=os.environ.get("BATCHING_LAB_DEVICE") or "auto",
+            dtype=os.environ.get("BATCHING_LAB_DTYPE") or "auto",
+        )
+    )
+
+
+def me() -> str:
+    """This visitor, as long as the tab is open."""
+    token: str = st.session_state.setdefault("me", uuid.uuid4().hex)
+    return token

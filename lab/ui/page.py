@@ -1,0 +1,94 @@
+"""The page: knobs, then the run in progress or its result, or what to do first."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from lab.run.line import State
+from lab.run.visitors import Look
+from lab.ui.controls import Choice, choose_language, show_knobs, write_address
+from lab.ui.device import device, me
+from lab.ui.progress import show_engine, show_progress
+from lab.ui.result import show_result
+from lab.ui.style import STYLE
+from lab.ui.views.modes import modes_table
+from lab.ui.views.requests import requests_table
+from lab.ui.words import Words
+
+
+def show_page() -> None:
+    st.set_page_config(page_title="Batching Lab", page_icon="🚌", layout="wide")
+    st.html(STYLE)
+    words = _show_head()
+    choice = show_knobs(words)
+    look = _current_run(words)
+    if st.session_state.pop("pressed_run", False):
+        look = _submit(choice, words)
+    write_address(choice.knobs, words.language, look.job if look else None)
+    if look is None:
+        _show_first_visit(choice, words)
+    elif not look.state.over:
+        show_progress(look.job, words)
+    elif look.state is State.FINISHED and look.record is not None:
+        show_result(look.record, choice, words)
+    else:
+        _show_end(look, words)
+        _show_first_visit(choice, words)
+
+
+def _show_head() -> Words:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        title = st.container(width="content")
+        engine = st.container(width="stretch", horizontal_alignment="right")
+        language = choose_language()
+    words = Words(language)
+    title.title(words("page.title"), anchor=False, width="content")
+    with engine:
+        show_engine(words)
+    return words
+
+
+def _current_run(words: Words) -> Look | None:
+    """The run of this tab, or the one that its address names."""
+    job = st.session_state.get("job") or st.query_params.get("run")
+    if job is None:
+        return None
+    look = device().look(job)
+    if look is None:
+        st.info(words("notice.gone"))
+    st.session_state["job"] = None if look is None else job
+    return look
+
+
+def _submit(choice: Choice, words: Words) -> Look | None:
+    if choice.spec is None:
+        return None
+    try:
+        job = device().submit(choice.spec, me())
+    except ValueError as error:
+        st.error(words("why.wrong", detail=error))
+        return None
+    st.session_state["job"] = job
+    return device().look(job)
+
+
+def _show_end(look: Look, words: Words) -> None:
+    """Why there is no result."""
+    assert look.why is not None, f"{look.state} without a reason"
+    sentence = words(f"why.{look.why}", detail=look.detail)
+    (st.error if look.state is State.FAILED else st.info)(sentence)
+
+
+def _show_first_visit(choice: Choice, words: Words) -> None:
+    with st.container(key="first_visit"):
+        st.subheader(words("empty.title"), anchor=False)
+        st.markdown(words("empty.lead"))
+        left, right = st.columns([5, 6], gap="large")
+        with left:
+            st.markdown(f"**{words('empty.modes')}**")
+            st.html(modes_table(choice.knobs, words))
+        with right:
+            st.markdown(f"**{words('empty.list')}**")
+            if choice.workload is not None:
+                with st.container(height=300, border=False):
+                    st.html(requests_table(choice.workload, words))

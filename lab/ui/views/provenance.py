@@ -1,0 +1,44 @@
+"""Where a run's numbers come from, and under which knobs they were measured: plain text."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from statistics import median
+
+from lab.analysis.metrics import LaneMetrics
+from lab.run.record import RunRecord
+from lab.ui.words import Words
+
+
+def provenance_line(record: RunRecord, metrics: list[LaneMetrics], words: Words) -> str:
+    p = record.provenance
+    parts = [
+        words(f"provenance.{p.kind}", time=_local_time(p.created)),
+        words("provenance.what", model=p.model, device=p.device, dtype=p.dtype, threads=p.threads),
+        _settings(record, words),
+    ]
+    if p.reference_step_s:
+        ms = f"{median(p.reference_step_s) * 1e3:.1f}"
+        parts.append(words("provenance.reference", ms=ms, n=len(p.reference_step_s)))
+    line = " · ".join(parts)
+    cold = sum(m.cold_steps for m in metrics)
+    return f"{line}. {words('provenance.cold', n=cold)}" if cold else line
+
+
+def _settings(record: RunRecord, words: Words) -> str:
+    policies = [lane.policy for lane in record.lanes]
+    windows = [p.max_queue_delay for p in policies if 0 < p.max_queue_delay < math.inf]
+    return words(
+        "provenance.settings",
+        scenario=words(f"scenario.{record.workload.name}.name"),
+        n=len(record.workload.requests),
+        seed=record.workload.seed,
+        batch=max(p.max_batch_size for p in policies),
+        window=f"{windows[0] * 1e3:g}" if windows else words("score.undefined"),
+    )
+
+
+def _local_time(created: str) -> str:
+    """The server's own time, which is the time where it was measured."""
+    return datetime.fromisoformat(created).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,89 @@
+"""The table of metrics: a row a metric with its unit and definition, a column a mode, the best marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from lab.analysis.distribution import Summary
+from lab.analysis.metrics import LaneMetrics
+from lab.ui.markup import Html, explained, html, table, with_swatch
+from lab.ui.palette import mode_colour
+from lab.ui.words import Words
+
+Value = float | None
+_MS, _PERCENT, _MB = 1e3, 100.0, 1e-6
+
+
+class _Row(NamedTuple):
+    """`scale` turns the metric's own unit into the one shown, with `places` decimals; `better` marks the best."""
+
+    key: str
+    of: Callable[[LaneMetrics], Value]
+    scale: float = 1.0
+    places: int = 2
+    better: Callable[[Sequence[float]], float] | None = None
+    p99_of: Callable[[LaneMetrics], Summary] | None = None
+
+
+def _rows(base: float | None) -> tuple[_Row, ...]:
+    def gain(m: LaneMetrics) -> Value:
+        return m.throughput / base if base and m.throughput is not None else None
+
+    return (
+        _Row("throughput", lambda m: m.throughput, places=1, better=max),
+        _Row("gain", gain, places=1, better=max),
+        _Row("makespan", lambda m: m.makespan, better=min),
+        _Row("ttft_p50", lambda m: m.ttft.p50, better=min),
+        _Row("ttft_p99", lambda m: m.ttft.p99, better=min, p99_of=lambda m: m.ttft),
+        _Row("tpot_mean", lambda m: m.tpot.mean, _MS, 1, min),
+        _Row("itl_p99", lambda m: m.itl.p99, _MS, 1, min, lambda m: m.itl),
+        _Row("e2e_p50", lambda m: m.e2e.p50, better=min),
+        _Row("e2e_p99", lambda m: m.e2e.p99, better=min, p99_of=lambda m: m.e2e),
+        _Row("queue_p50", lambda m: m.queue_delay.p50, better=min),
+        _Row("occupancy", lambda m: m.slot_occupancy, _PERCENT, 0, max),
+        _Row("straggler", lambda m: m.straggler_waste, _PERCENT, 0, min),
+        _Row("padding", lambda m: m.padding_waste, _PERCENT, 0, min),
+        _Row("kv_reserved", lambda m: m.kv_peak_reserved_bytes, _MB, 1),
+        _Row("kv_used", lambda m: m.kv_peak_used_bytes, _MB, 1),
+        _Row("mbu", lambda m: m.mbu, _PERCENT, 0, max),
+        _Row("steps", lambda m: m.steps, places=0),
+        _Row("refused", lambda m: m.refused, places=0),
+    )
+
+
+def score_table(metrics: Sequence[LaneMetrics], words: Words) -> str:
+    """HTML. What is undefined is a dash, never 0; a p99 of fewer than 100 samples says that it is their maximum."""
+    base = next((m.throughput for m in metrics if m.lane == "none"), None)
+    head = ["", *(with_swatch(m.lane, mode_colour(m.lane)) for m in metrics)]
+    rows = []
+    for row in _rows(base):
+        values = [row.of(m) for m in metrics]
+        if any(value is not None for value in values) and (row.key != "refused" or any(values)):
+            rows.append(_cells(row, values, metrics, words))
+    return table(head, rows, kind="score", caption=words("score.tab"))
+
+
+def _cells(row: _Row, values: Sequence[Value], metrics: Sequence[LaneMetrics], words: Words) -> list[str]:
+    name = explained(
+        words(f"score.{row.key}.name"), words(f"score.{row.key}.unit"), words(f"score.{row.key}.means")
+    )
+    shown = [words("score.undefined") if v is None else f"{v * row.scale:,.{row.places}f}" for v in values]
+    best = _best(row, values)
+    cells: list[str] = [name]
+    for text, value, m in zip(shown, values, metrics, strict=True):
+        cell = html(text)
+        if value == best:
+            cell = f'<b class="best" title="{html(words("score.best"))}">{cell}</b>'
+        if row.p99_of is not None and value is not None and (samples := row.p99_of(m)).p99_is_max:
+            cell += f" <small>{html(words('score.p99_is_max', n=samples.n))}</small>"
+        cells.append(Html(cell))
+    return cells
+
+
+def _best(row: _Row, values: Sequence[Value]) -> Value | str:
+    """The best value; nothing that a value equals where there is none, or all are alike."""
+    known = [v for v in values if v is not None]
+    if row.better is None or len(set(known)) < 2:
+        return "none"
+    return row.better(known)

@@ -1,0 +1,54 @@
+"""Every string that a visitor reads, in English and Chinese, from `text/en.toml` and `text/zh.toml`.
+
+Keys are the tables' names joined by dots. Both files hold the same keys and the same {fields}; a test sees to it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+Language = Literal["en", "zh"]
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+FOLDER = Path(__file__).parent / "text"
+
+
+class Words:
+    """The strings of one language. `words("line.place", place=2)` is a string with its fields filled in."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self._texts = texts(language)
+
+    def __call__(self, key: str, **fields: object) -> str:
+        """Raises KeyError for a key or a field that is not there."""
+        return self._texts[key].format(**fields)
+
+    def raw(self, key: str) -> str:
+        """The string with its fields unfilled."""
+        return self._texts[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._texts
+
+
+@cache
+def texts(language: Language) -> Mapping[str, str]:
+    with (FOLDER / f"{language}.toml").open("rb") as file:
+        return dict(_flat(tomllib.load(file), ""))
+
+
+def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, str(value)
+
+
+def language_of(locale: str | None) -> Language:
+    """The language of a browser's locale: Chinese for zh in any form, else English."""
+    return "zh" if (locale or "").lower().startswith("zh") else "en"

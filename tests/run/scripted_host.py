@@ -1,0 +1,105 @@
+"""The engine's process with a scripted engine in it: real frames, real pipes, no model. Run by tests.
+
+A prompt steers it: "crash" kills the process at its first step, "mistake" and "no memory" raise there,
+"print" writes to stdout, "slow" sleeps 20 ms a step. The model name "missing" cannot be loaded, "dies" ends
+the process while loading.
+"""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from lab.engine.scripted import ScriptedExecutor
+from lab.run.host import run_host
+from lab.run.messages import Load
+
+WORDS = ("the", "answer", "is", "that", "a", "small", "model", "reads", "its", "weights", "for", "every", "step")
+STOP = 49_999
+
+
+class Executor(ScriptedExecutor):
+    def __init__(self, engine):
+        super().__init__(self._seconds_of, stop_id=STOP)
+        self._engine = engine
+
+    def _seconds_of(self, step):
+        for act in self._engine.acts:
+            _act(act)
+        fed = sum(row.padded_to for row in step.rows if row.prefill)
+        return 0.018 + 0.0012 * len(step.rows) + 0.0001 * fed
+
+    def allocate(self, slots, slot_tokens):
+        self.cached.clear()
+
+    def warm_up(self, batch_sizes, prompt_lengths):
+        pass
+
+    def reference_steps(self, count):
+        return [0.02] * count
+
+    def logit_gap(self, prefix):
+        return 0.0004
+
+
+def _act(act):
+    match act:
+        case "crash":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "mistake":
+            raise RuntimeError("the script says so")
+        case "no memory":
+            raise MemoryError
+        case "print":
+            print("a stray line that must not disturb the frames")
+            os.system("echo another, from a child process")
+        case "slow":
+            time.sleep(0.02)
+
+
+class Text:
+    def token_bytes(self, token):
+        return f" {WORDS[token % len(WORDS)]}".encode()
+
+
+class Engine:
+    model, revision, dtype, device, threads = "scripted", "1", "float32", "no device", 1
+    weight_bytes, kv_bytes_per_token = 270_000_000, 46_080
+    stop_ids = frozenset({STOP})
+    fingerprint = "scripted"
+    shape = SimpleNamespace(context=8192)
+    text = Text()
+
+    def __init__(self):
+        self.acts = set()
+        self.executor = Executor(self)
+
+    def encode(self, prompt):
+        if prompt == "unreadable":
+            raise ValueError("request 0 cannot be read: its prompt says so")
+        self.acts.add(prompt)
+        return tuple(range(1, 2 + len(prompt.split())))
+
+    def free_memory(self):
+        return 2_000_000_000
+
+    def read_bandwidth(self):
+        return 30e9
+
+
+def load(wanted: Load, on_progress):
+    if wanted.model == "missing":
+        raise ValueError("there is no model 'missing'; known are: scripted")
+    if wanted.model == "dies":
+        os.kill(os.getpid(), signal.SIGKILL)
+    on_progress("download", 10, 100)
+    on_progress("download", 100, 100)
+    return Engine()
+
+
+if __name__ == "__main__":
+    run_host(load)
