@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from lab.analysis.timeline import request_times
 from lab.run.record import RunRecord
+from lab.run.ties import first_difference
 
 TIE = 1e-3  # a first difference between logits closer than this is a tie
 
@@ -81,8 +82,10 @@ def _finished(record: RunRecord, lane_index: int) -> dict[int, list[int]]:
 
 
 def _first_difference(request: int, answers: list[tuple[str, list[int]]], gap: float | None) -> Difference | None:
-    for position, tokens in enumerate(zip(*(given for _, given in answers), strict=False)):
-        for (i, a), (j, b) in pairwise(enumerate(tokens)):
-            if a != b:
-                return Difference(request, position, (answers[i][0], answers[j][0]), (a, b), gap)
-    return None
+    position = first_difference(given for _, given in answers)
+    if position is None:
+        return None
+    (a, x), (b, y) = next(
+        pair for pair in pairwise((name, given[position]) for name, given in answers) if pair[0][1] != pair[1][1]
+    )
+    return Difference(request, position, (a, b), (x, y), gap)
