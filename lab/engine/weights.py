@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,8 @@ class Weights:
     folder: Path | None
 
     def digest(self) -> str:
-        """16 hexadecimal digits that tell these weights from others: of all shapes, vectors and first rows."""
-        seen = sha256(repr(self.shape).encode())
+        """16 hexadecimal digits that tell these weights from others: of all sizes, vectors and first rows."""
+        seen = sha256(repr(replace(self.shape, name="")).encode())
         for name, tensor in sorted(self.tensors.items()):
             first = tensor if tensor.dim() == 1 else tensor[0]
             seen.update(f"{name} {tuple(tensor.shape)}".encode())
@@ -62,7 +62,7 @@ def load_weights(model: str, on_progress: Progress = silent) -> Weights:
     if model.startswith(DUMMY):
         return random_weights(model.removeprefix(DUMMY))
     folder = Path(model).expanduser()
-    if folder.is_dir():
+    if model and folder.is_dir():
         return _from_folder(folder, folder.resolve().name, on_progress)
     if re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", model):
         return _from_folder(_from_hub(model, on_progress), model, on_progress)
@@ -117,8 +117,8 @@ def random_weights(name: str, seed: int = DUMMY_SEED) -> Weights:
 def _from_folder(folder: Path, name: str, on_progress: Progress) -> Weights:
     shape = shape_from_config(_config(folder), name)
     tensors = _read_tensors(folder, shape, on_progress)
-    weights = Weights(name, "", shape, tensors, folder)
-    return Weights(name, _revision(folder) or f"digest {weights.digest()}", shape, tensors, folder)
+    weights = Weights(name, _revision(folder), shape, tensors, folder)
+    return weights if weights.revision else replace(weights, revision=f"digest {weights.digest()}")
 
 
 def _config(folder: Path) -> dict[str, Any]:

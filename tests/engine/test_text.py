@@ -54,7 +54,7 @@ def test_bytes_of_tokens_join_into_the_prompt(text, words):
 
 def test_digits_stand_alone_as_the_model_learned_them(text):
     pieces = [text.token_bytes(i) for i in text.encode_chat("in 2024")]
-    assert [b"2", b"0", b"2", b"4"] == [p for p in pieces if p in (b"0", b"2", b"4")]
+    assert [p for p in pieces if set(p) & set(b"0123456789")] == [b"2", b"0", b"2", b"4"]
 
 
 def test_half_a_character_is_shown_as_a_replacement_and_never_raises(text):
@@ -137,7 +137,7 @@ def test_a_folder_without_a_tokenizer_is_refused(tmp_path):
 
 def test_reading_text_needs_neither_torch_nor_transformers(folder):
     code = (
-        "import sys; from pathlib import Path; from lab.engine.text import Text; from lab.engine.loaded import Engine;"
+        "import sys; from pathlib import Path; from lab.engine.text import Text; import lab.engine.loaded;"
         f"Text.load(Path({str(folder)!r})).encode_chat('hi');"
         "print(sorted({'torch', 'transformers', 'gguf', 'safetensors'} & set(sys.modules)))"
     )
