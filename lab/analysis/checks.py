@@ -7,7 +7,6 @@ carries the numbers. Works on a run in progress.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 
 from lab.analysis.row_checks import check_rows
@@ -32,7 +31,7 @@ def check_lane(workload: Workload, lane: LaneRecord, *, gapless: bool = True, co
     _check_clocks(runs, times, gapless)
     _check_conservation(lane, times, complete)
     _check_steps(lane, times)
-    _check_memory(workload, lane, runs, times)
+    _check_memory(workload, lane, runs)
     _check_little(lane, times, gapless)
     if lane.policy.refill:
         check_no_seat_idles(workload, lane, runs, times)
@@ -87,27 +86,15 @@ def _check_steps(lane: LaneRecord, times: Sequence[RequestTimes]) -> None:
     assert work.steps == expected, f"{work.steps} steps; the longest answers of the batches make {expected}"
 
 
-def _check_memory(workload: Workload, lane: LaneRecord, runs: Sequence[Run], times: Sequence[RequestTimes]) -> None:
+def _check_memory(workload: Workload, lane: LaneRecord, runs: Sequence[Run]) -> None:
     """What was reserved is what the rows at work need, and no group exceeds its budget."""
-    given: Counter[int] = Counter()
-    held: dict[int, int] = {}
     for run in runs:
         rows = [workload.requests[row.request] for row in run.rows]
-        held[run.group] = padded_reservation(rows) if lane.policy.padded else sum(map(ragged_reservation, rows))
-        total = sum(held.values())
-        assert run.kv_reserved == total, (
-            f"{run.kv_reserved} tokens reserved at {run.start} s; the rows need {total}"
+        needed = padded_reservation(rows) if lane.policy.padded else sum(map(ragged_reservation, rows))
+        assert run.kv_reserved == needed, (
+            f"{run.kv_reserved} tokens reserved at {run.start} s; the rows need {needed}"
         )
-        assert held[run.group] <= lane.kv_budget, (
-            f"group {run.group} holds {held[run.group]} tokens, its budget is {lane.kv_budget}"
-        )
-        given.update({row.request: len(run.seconds) for row in run.rows if row.live})
-        # The lane books a step whole, so a later entry of another group sees what this one gave back.
-        staying = [r for r in rows if given[r.id] < times[r.id].tokens or times[r.id].status == "unfinished"]
-        if not lane.policy.padded:
-            held[run.group] = sum(map(ragged_reservation, staying))
-        elif not staying:
-            held[run.group] = 0
+        assert needed <= lane.kv_budget, f"group {run.group} holds {needed} tokens, its budget is {lane.kv_budget}"
 
 
 def _check_little(lane: LaneRecord, times: Sequence[RequestTimes], gapless: bool) -> None:

@@ -78,7 +78,7 @@ def request_times(workload: Workload, lane: LaneRecord) -> tuple[RequestTimes, .
     """One entry per request of the workload, by id."""
     runs = tuple(lane.runs())
     scheduled, tokens = _served(runs)
-    gone = _left_alive(runs)
+    stopped = _stopped(lane)
     refused = {number for number, _ in lane.refused}
     made: list[RequestTimes] = []
     for r in workload.requests:
@@ -86,7 +86,7 @@ def request_times(workload: Workload, lane: LaneRecord) -> tuple[RequestTimes, .
         status: Status = "unfinished"
         if r.id in refused:
             status = "refused"
-        elif times and (len(times) >= _longest(r) or (r.output_tokens is None and r.id in gone)):
+        elif times and (len(times) >= _longest(r) or (r.output_tokens is None and r.id in stopped)):
             status = "finished"
         made.append(RequestTimes(r.id, status, _arrival(r, made), scheduled.get(r.id), times))
     return tuple(made)
@@ -106,14 +106,10 @@ def _served(runs: Iterable[Run]) -> tuple[dict[int, float], dict[int, list[float
     return scheduled, tokens
 
 
-def _left_alive(runs: Iterable[Run]) -> set[int]:
-    """Requests that were computed, and that their group has since gone on without: their answers are over."""
-    now: dict[int, set[int]] = {}
-    seen: set[int] = set()
-    for run in runs:
-        now[run.group] = {row.request for row in run.rows if row.live}
-        seen |= now[run.group]
-    return seen.difference(*now.values()) if now else seen
+def _stopped(lane: LaneRecord) -> set[int]:
+    """Requests whose latest token is one that ends an answer."""
+    ends = set(lane.stop_ids)
+    return {number for number, tokens in lane.answers().items() if tokens[-1] in ends} if ends else set()
 
 
 def _longest(request: Request) -> int:

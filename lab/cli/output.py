@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -118,7 +119,7 @@ def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.0%}"
 
 
-_ROWS = (
+_ROWS: tuple[tuple[str, Callable[[LaneMetrics], str]], ...] = (
     ("throughput, tok/s", lambda m: _number(m.throughput)),
     ("TTFT p50 / p99, ms", lambda m: _ms(m.ttft)),
     ("TPOT p50 / p99, ms", lambda m: _ms(m.tpot)),

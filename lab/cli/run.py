@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     with ProgressLine() as progress:
         record = run_job(spec, engine_of(options, progress), progress.event)
     for lane in record.lanes:
-        check_lane(record.workload, lane)
+        check_lane(record.workload, lane, complete=True)
     if options.out is not None:
         write_run(record, slo, options.out)
         print(f"written to {options.out}", file=sys.stderr)

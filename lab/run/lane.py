@@ -92,7 +92,12 @@ class Lane:
     def record(self) -> LaneRecord:
         """All that has happened so far."""
         return LaneRecord(
-            self.policy, len(self._groups), self.kv_budget, tuple(self.refused.items()), self._log.since()
+            policy=self.policy,
+            groups=len(self._groups),
+            kv_budget=self.kv_budget,
+            refused=tuple(self.refused.items()),
+            columns=self._log.since(),
+            stop_ids=tuple(sorted(self._stop_ids)),
         )
 
     @property
@@ -155,7 +160,7 @@ class Lane:
         step = Step(tuple([seat.row() for seat in computed]))
         horizon = ONE_STEP if isinstance(decision, Admit) else self._horizon(group)
         outcome = self._executor.run(step, horizon)
-        reserved = sum(g.ledger.reserved for g in self._groups)
+        reserved = group.ledger.reserved
         self._log.add(group.clock, group.index, decision.reason, step.rows, outcome, reserved)
         self._book(group, computed, outcome, horizon)
 

@@ -48,7 +48,7 @@ class Columns:
     """The steps of one lane. A *run* is one or more identical decode steps in a row; measured runs have one.
 
     Per run:           start (s), repeat (steps in the run), group, reason (of the decision behind it),
-                       cold, kernel_padding (positions a step), kv_reserved (tokens, all groups), rows (count)
+                       cold, kernel_padding (positions a step), kv_reserved (tokens, of its group), rows (count)
     Per step:          seconds
     Per row of a run:  slot, request, fed (tokens fed in one step), past (tokens cached before the run's
                        first step), padded_to (tokens the row costs a step), live
@@ -122,6 +122,7 @@ class LaneRecord:
 
     kv_budget  tokens of KV cache that each group may reserve
     refused    (request id, sentence) of requests that could never run here
+    stop_ids   tokens that end an answer whose length is not forced; each counts as its answer's last token
     """
 
     policy: Policy
@@ -129,6 +130,7 @@ class LaneRecord:
     kv_budget: int
     refused: tuple[tuple[int, str], ...] = ()
     columns: Columns = Columns()
+    stop_ids: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:

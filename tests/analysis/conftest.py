@@ -46,7 +46,9 @@ def row(request: int, past: int, *, fed: int = 1, live: bool = True, padded_to: 
     return RowFact(request, request, fed, past, padded_to or fed, live)
 
 
-def lane_of(policy: Policy, steps: Sequence[HandStep], *, groups=1, kv_budget=10_000, refused=()) -> LaneRecord:
+def lane_of(
+    policy: Policy, steps: Sequence[HandStep], *, groups=1, kv_budget=10_000, refused=(), stop_ids=()
+) -> LaneRecord:
     rows = [r for s in steps for r in s.rows]
     columns = Columns(
         start=tuple(s.start for s in steps),
@@ -66,7 +68,7 @@ def lane_of(policy: Policy, steps: Sequence[HandStep], *, groups=1, kv_budget=10
         live=tuple(r.live for r in rows),
         token=tuple(t for s in steps for tokens in s.tokens for t in tokens),
     )
-    return LaneRecord(policy, groups, kv_budget, tuple(refused), columns)
+    return LaneRecord(policy, groups, kv_budget, tuple(refused), columns, tuple(stop_ids))
 
 
 def workload_of(outputs, *, arrivals=None, prompts=None, new=None, follows=None, texts=None) -> Workload:

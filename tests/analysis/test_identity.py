@@ -71,8 +71,8 @@ def test_predicted_lanes_have_no_tokens_to_compare(by_hand):
 def test_answers_that_end_by_themselves_are_compared_as_far_as_both_go(by_hand):
     """One lane is given three tokens, the other two: the second of them already differs."""
     workload = by_hand.workload([None, None], new=5)
-    a = by_hand.lane(by_hand.mode("static", 2), by_hand.padded_batch([3, 5]))
-    b = by_hand.lane(by_hand.mode("dynamic", 2), by_hand.padded_batch([2, 5]))
+    a = by_hand.lane(by_hand.mode("static", 2), by_hand.padded_batch([3, 5]), stop_ids=(2, 104))
+    b = by_hand.lane(by_hand.mode("dynamic", 2), by_hand.padded_batch([2, 5]), stop_ids=(1, 9, 104))
     record = by_hand.record(workload, a, b, free_eos=True)
     assert token_identity(record).identical == 2
     found = token_identity(with_token(record, 1, 1, 9))

@@ -80,9 +80,9 @@ def test_a_refused_answer_is_followed_think_time_after_its_arrival(by_hand):
     assert request_times(workload, lane)[1].arrival == 1.5
 
 
-def test_an_answer_of_unknown_length_is_over_when_the_batch_goes_on_without_it(by_hand):
+def test_an_answer_of_unknown_length_is_over_with_a_token_that_ends_answers(by_hand):
     steps = by_hand.padded_batch([2, 4])
     workload = by_hand.workload([None, None], new=10)
-    first, second = request_times(workload, by_hand.lane(by_hand.mode("static", 2), steps))
+    first, second = request_times(workload, by_hand.lane(by_hand.mode("static", 2), steps, stop_ids=(1,)))
     assert (first.status, first.tokens) == ("finished", 2)
     assert second.status == "unfinished"

@@ -1,0 +1,67 @@
+"""Every wrong call ends in one sentence that shows the value, with exit code 2 and nothing on stdout."""
+
+import math
+
+import pytest
+
+from lab.cli.main import main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run", "--scenario", "nope"], "scenario is 'nope'; it must be one of chat"),
+        (["run", "--modes", "none,turbo"], "mode is 'turbo'; it must be one of none, static"),
+        (["run", "--modes", "none,none"], "each may be given once"),
+        (["run", "--modes", ","], "no modes given"),
+        (["run", "--max-batch-size", "0"], "max_batch_size is 0; it must be at least 1"),
+        (["run", "--max-queue-delay-ms", "-1"], "max_queue_delay is -0.001 s; it must be 0 or more"),
+        (["run", "--max-queue-delay-ms", "nan"], "max_queue_delay is nan s; it must be 0 or more"),
+        (["run", "--request-rate", "-3"], "rate is -3.0 requests per second"),
+        (["run", "--request-rate", "nan"], "rate is nan requests per second"),
+        (["run", "--requests", "0"], "requests is 0"),
+        (["run", "--seed", "-1"], "seed is -1"),
+        (["run", "--kv-budget-mb", "0"], "the KV budget is 0.0 MB; it must be more than 0"),
+        (["run", "--slo-ttft-ms", "-5"], "the ttft promised is -0.005 s"),
+        (["run", "--prompts", "missing.txt"], "missing.txt is not a file"),
+        (["run", "--scenario", "own"], "there is no prompt"),
+        (["run", "--model", "no-such-folder/"], "no-such-folder"),
+        (["run", "--dtype", "int3"], "int3"),
+        (["run", "--device", "abacus"], "abacus"),
+        (["verify-clock", "--repeats", "2"], "--repeats is 2; it must be at least 5"),
+        (["scenarios", "nope"], "scenario is 'nope'"),
+    ],
+)
+def test_a_wrong_value_is_one_sentence_and_exit_code_two(capsys, arguments, says):
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    last = err.strip().splitlines()[-1]
+    assert last.startswith("lab: ")
+    assert says in last
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["run", "--max-batch-size", "many"]])
+def test_what_argparse_refuses_ends_with_exit_code_two(arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+
+
+def test_an_out_folder_that_is_a_file_is_refused_before_anything_runs(tmp_path, capsys):
+    file = tmp_path / "taken"
+    file.write_text("mine")
+    assert main(["run", "--out", str(file)]) == 2
+    assert "which is a file; name a folder" in capsys.readouterr().err
+    assert file.read_text() == "mine"
+
+
+def test_scenarios_lists_them_and_shows_the_requests_of_one(capsys):
+    assert main(["scenarios"]) == 0
+    assert "chat" in capsys.readouterr().out
+    assert main(["scenarios", "chat", "--requests", "3", "--json"]) == 0
+    import json
+
+    shown = json.loads(capsys.readouterr().out)
+    assert len(shown["requests"]) == 3
+    assert math.isclose(shown["requests"][0]["arrival_s"], 0.0)
