@@ -28,40 +28,44 @@ class Choice:
     spec: RunSpec | None
 
 
-def choose_language() -> Language:
+def current_language() -> Language:
+    """As chosen; else as the address says; else the browser's."""
     asked = st.query_params.get("lang")
     default: Language = "zh" if asked == "zh" else "en" if asked == "en" else language_of(st.context.locale)
-    st.session_state.setdefault("language", default)
-    chosen = st.segmented_control(
-        "Language · 语言",
-        LANGUAGES,
-        format_func=_LANGUAGE_NAMES.__getitem__,
-        key="language",
-        label_visibility="collapsed",
-        required=True,
-    )
-    return chosen or default
+    chosen: Language = st.session_state.setdefault("language", default)
+    return chosen
 
 
 def show_knobs(words: Words) -> Choice:
-    """The two rows of knobs; on a tab's first run they are set from its address."""
-    _set_from_address(words)
+    """Title and knobs, in two rows; on a tab's first run the knobs are set from its address."""
+    _set_from_address()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="knobs_what"):
+        st.title(words("page.title"), anchor=False, width="content")
         scenario = st.selectbox(
             words("scenario.label"),
             list(SCENARIOS),
             format_func=lambda name: words(f"scenario.{name}.name"),
             key="scenario",
-            width=190,
+            width=180,
             help=words(f"scenario.{st.session_state['scenario']}.about"),
         )
         list_place = st.container(width="content")
         modes = st.pills(
             words("knob.modes"), MODES, selection_mode="multi", key="modes", help=words("knob.help.modes")
         )
-        st.button(words("run.button"), type="primary", key="run", on_click=_press_run, width=120)
+        st.button(words("run.button"), type="primary", key="run", on_click=_press_run, width=110)
+        st.space("stretch")
+        st.segmented_control(
+            words("page.language"),
+            LANGUAGES,
+            format_func=_LANGUAGE_NAMES.__getitem__,
+            key="language",
+            label_visibility="collapsed",
+            required=True,
+        )
     own = _own_prompts(words) if scenario == "own" else []
     knobs = _numbers(scenario, tuple(m for m in MODES if m in modes), words)
+    _show_notices(words)
     choice = _choice(knobs, own, words)
     with list_place:
         _show_list(choice.workload, words)
@@ -71,7 +75,7 @@ def show_knobs(words: Words) -> Choice:
 def write_address(knobs: Knobs, language: Language, job: str | None) -> None:
     """The address opens the page as it is now; a visitor's own prompts stay out of it."""
     query = to_query(knobs)
-    if language != language_of(st.context.locale) or "lang" in st.query_params:
+    if language != language_of(st.context.locale):
         query["lang"] = language
     if job is not None:
         query["run"] = job
@@ -83,14 +87,21 @@ def _press_run() -> None:
     st.session_state["pressed_run"] = True
 
 
-def _set_from_address(words: Words) -> None:
-    if "notices" not in st.session_state:
-        knobs, st.session_state["notices"] = from_query(st.query_params.to_dict())
-        for name in ("scenario", *BOUNDS):
-            st.session_state[name] = getattr(knobs, name)
-        st.session_state["modes"] = list(knobs.modes)
-    for notice in st.session_state["notices"]:
-        st.info(_sentence(notice, words))
+def _set_from_address() -> None:
+    if "notices" in st.session_state:
+        return
+    knobs, notices = from_query(st.query_params.to_dict())
+    for name in ("scenario", *BOUNDS):
+        st.session_state[name] = getattr(knobs, name)
+    st.session_state["modes"] = list(knobs.modes)
+    st.session_state["notices"] = [(notice, st.session_state[notice.knob]) for notice in notices]
+
+
+def _show_notices(words: Words) -> None:
+    """What was wrong in the address, until the visitor moves that knob."""
+    held = [notice for notice, value in st.session_state["notices"] if st.session_state[notice.knob] == value]
+    if held:
+        st.info(" ".join(_sentence(notice, words) for notice in held))
 
 
 def _sentence(notice: Notice, words: Words) -> str:
@@ -153,7 +164,7 @@ def _number(name: str, words: Words, empty: str, *, disabled: bool = False) -> f
         placeholder=empty,
         help=words(f"knob.help.{name}"),
         disabled=disabled,
-        width=128,
+        width=150,
     )
     return chosen
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from lab.run.line import State
 from lab.run.visitors import Look
-from lab.ui.controls import Choice, choose_language, show_knobs, write_address
+from lab.ui.controls import Choice, current_language, show_knobs, write_address
 from lab.ui.device import device, me
 from lab.ui.progress import show_engine, show_progress
 from lab.ui.result import show_result
@@ -19,7 +19,7 @@ from lab.ui.words import Words
 def show_page() -> None:
     st.set_page_config(page_title="Batching Lab", page_icon="🚌", layout="wide")
     st.html(STYLE)
-    words = _show_head()
+    words = Words(current_language())
     choice = show_knobs(words)
     look = _current_run(words)
     if st.session_state.pop("pressed_run", False):
@@ -34,18 +34,6 @@ def show_page() -> None:
     else:
         _show_end(look, words)
         _show_first_visit(choice, words)
-
-
-def _show_head() -> Words:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        title = st.container(width="content")
-        engine = st.container(width="stretch", horizontal_alignment="right")
-        language = choose_language()
-    words = Words(language)
-    title.title(words("page.title"), anchor=False, width="content")
-    with engine:
-        show_engine(words)
-    return words
 
 
 def _current_run(words: Words) -> Look | None:
@@ -83,6 +71,7 @@ def _show_first_visit(choice: Choice, words: Words) -> None:
     with st.container(key="first_visit"):
         st.subheader(words("empty.title"), anchor=False)
         st.markdown(words("empty.lead"))
+        show_engine(words)
         left, right = st.columns([5, 6], gap="large")
         with left:
             st.markdown(f"**{words('empty.modes')}**")

@@ -31,7 +31,7 @@ def _loading_engine(words: Words) -> None:
 
 
 def _engine_line(state: EngineState, words: Words) -> None:
-    st.caption(engine_text(state, words), text_alignment="right")
+    st.caption(engine_text(state, words))
 
 
 def engine_text(state: EngineState, words: Words) -> str:

@@ -34,15 +34,19 @@ def kv_figure(record: RunRecord, words: Words) -> go.Figure:
                 hovertemplate=f"{words(f'kv.{name}')} %{{y:.1f}} MB, %{{x:.2f}} s<extra>{lane.name}</extra>",
             )  # fmt: skip
             figure.add_trace(line, row=row, col=1)
-        figure.update_yaxes(title_text=f"<b>{lane.name}</b>", title_standoff=6, row=row, col=1)
+        axis = "" if row == 1 else str(row)
+        figure.add_annotation(
+            text=f"<b>{lane.name}</b>", xref="paper", yref=f"y{axis} domain", x=-0.055, y=0.5,
+            xanchor="right", showarrow=False, font={"size": 14},
+        )  # fmt: skip
     _draw_legend(figure, words)
     figure.update_yaxes(range=[0, most * 1.1 or 1.0], nticks=3, fixedrange=True, ticksuffix=" MB", zeroline=False)
     figure.update_xaxes(range=[0, longest * 1.005], zeroline=False)
     figure.update_xaxes(title_text=words("slots.time"), title_standoff=4, row=len(record.lanes), col=1)
     figure.update_layout(
         height=LANE_PX * len(record.lanes) + AROUND_PX,
-        margin={"l": 96, "r": 20, "t": 34, "b": 40},
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+        margin={"l": 140, "r": 20, "t": 28, "b": 36},
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "entrywidth": 90},
         legend_itemclick=False,
         legend_itemdoubleclick=False,
     )

@@ -16,7 +16,7 @@ def provenance_line(record: RunRecord, metrics: list[LaneMetrics], words: Words)
     parts = [
         words(f"provenance.{p.kind}", time=_local_time(p.created)),
         words("provenance.what", model=p.model, device=p.device, dtype=p.dtype, threads=p.threads),
-        _settings(record, words),
+        *_settings(record, words),
     ]
     if p.reference_step_s:
         ms = f"{median(p.reference_step_s) * 1e3:.1f}"
@@ -26,17 +26,17 @@ def provenance_line(record: RunRecord, metrics: list[LaneMetrics], words: Words)
     return f"{line}. {words('provenance.cold', n=cold)}" if cold else line
 
 
-def _settings(record: RunRecord, words: Words) -> str:
+def _settings(record: RunRecord, words: Words) -> list[str]:
     policies = [lane.policy for lane in record.lanes]
-    windows = [p.max_queue_delay for p in policies if 0 < p.max_queue_delay < math.inf]
-    return words(
+    settings = words(
         "provenance.settings",
         scenario=words(f"scenario.{record.workload.name}.name"),
         n=len(record.workload.requests),
         seed=record.workload.seed,
         batch=max(p.max_batch_size for p in policies),
-        window=f"{windows[0] * 1e3:g}" if windows else words("score.undefined"),
     )
+    windows = [p.max_queue_delay for p in policies if 0 < p.max_queue_delay < math.inf]
+    return [settings, *(words("provenance.window", window=f"{w * 1e3:g}") for w in windows)]
 
 
 def _local_time(created: str) -> str:
