@@ -7,9 +7,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from lab.cli import fetch, run, scenarios, verify_clock
+from lab.cli import bench, fetch, run, scenarios, verify_clock
 
-COMMANDS = (run, verify_clock, scenarios, fetch)
+COMMANDS = (run, verify_clock, bench, scenarios, fetch)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

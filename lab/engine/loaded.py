@@ -29,6 +29,7 @@ class Engine:
     text                its tokenizer; None for a dummy
     shape               its dimensions
     model, revision     its name for people, and which weights these are
+    folder              where these lie; None for a dummy
     dtype               "fp32" or "bf16"
     device, threads     in words; CPU threads in use (on a GPU those that feed it)
     weight_bytes        bytes of weights that one decode step reads
@@ -46,6 +47,7 @@ class Engine:
         self.shape: ModelShape = weights.shape
         self.model = weights.name
         self.revision = weights.revision
+        self.folder = weights.folder
         self.dtype = dtype
         self.device = machine.device_name(executor.device)
         self.threads = threads

@@ -1,0 +1,168 @@
+"""How fast is the engine, and is what continuous batching gains what the list allows?
+
+Everything that is compared runs in one process, in alternating order, with repeats; figures are medians and
+spreads (largest minus smallest). The lab's modes run on the wall clock, its own loop included, like the peers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from lab.engine.step import ONE_STEP, Row, Step
+from lab.experiments.bench_list import BATCH_SIZE, bench_workload, bound
+from lab.run.clock import RealClock
+from lab.run.job import REFERENCE_STEPS, warm_up
+from lab.run.lanes import RunSpec, build_lanes
+from lab.run.provenance import provenance_of
+from lab.run.race import race
+from lab.run.record import Provenance
+from lab.scheduling.policy import MODES, mode
+from lab.workload.request import Workload
+
+if TYPE_CHECKING:
+    from lab.engine.loaded import Engine
+
+BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64)
+CONTEXT = 128
+STEP_REPEATS = 15
+PREFILL_TOKENS = 512
+
+Report = Callable[[str, int, int], None]
+
+
+class Timing(NamedTuple):
+    """Of several repeats: the median, and the largest minus the smallest."""
+
+    median: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class BenchResult:
+    """tok_s: useful tokens per second of each mode and each peer. step_s: seconds of a decode step by batch
+    size at context 128; peer_step_s: the same of peers that are timed by the step. floor_share: bytes that
+    such a step must read ÷ measured read bandwidth ÷ its seconds. bound: see bench_list."""
+
+    provenance: Provenance
+    modes: Mapping[str, Timing]
+    peers: Mapping[str, Timing]
+    step_s: Mapping[int, Timing]
+    peer_step_s: Mapping[str, Mapping[int, Timing]]
+    floor_share: Mapping[int, float]
+    prefill_tokens_per_s: float
+    bound: float
+    settings: Mapping[str, str]
+    skipped: Mapping[str, str]
+
+
+def timing(samples: list[float]) -> Timing:
+    return Timing(median(samples), max(samples) - min(samples))
+
+
+def time_modes_and_peers(
+    engine: Engine,
+    workload: Workload,
+    peers: Mapping[str, Callable[[], None]],
+    repeats: int,
+    report: Report,
+) -> dict[str, Timing]:
+    """Useful tokens per second of the lab's four modes and of each peer, by name."""
+    spec = RunSpec(workload, tuple(mode(name, BATCH_SIZE) for name in MODES))
+    warm_up(spec, workload, engine)
+    runs: dict[str, Callable[[], None]] = {name: _mode_run(engine, workload, name) for name in MODES}
+    runs.update(peers)
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for done, name in enumerate(peers):
+        report("warming_up", done, len(peers))
+        peers[name]()
+    order = list(runs)
+    for repeat in range(repeats):
+        for i, name in enumerate(order if repeat % 2 == 0 else reversed(order)):
+            report("bench", repeat * len(order) + i, repeats * len(order))
+            start = time.perf_counter()
+            runs[name]()
+            seconds[name].append(time.perf_counter() - start)
+    useful = sum(r.output_tokens or 0 for r in workload.requests)
+    return {name: timing([useful / s for s in samples]) for name, samples in seconds.items()}
+
+
+def _mode_run(engine: Engine, workload: Workload, name: str) -> Callable[[], None]:
+    spec = RunSpec(workload, (mode(name, BATCH_SIZE),))
+
+    def run() -> None:
+        for _ in race(build_lanes(spec, workload, engine, RealClock)):
+            pass
+
+    return run
+
+
+def time_steps(engine: Engine, report: Report) -> dict[int, Timing]:
+    """Seconds of a decode step of B rows, each with 128 tokens cached, in rounds over all batch sizes."""
+    executor = engine.executor
+    executor.allocate(max(BATCH_SIZES), CONTEXT + 1)
+    prompt = tuple(i % engine.shape.vocab for i in range(CONTEXT))
+    for slot in range(max(BATCH_SIZES)):
+        executor.run(Step((Row(slot, slot, prompt, 0, True, CONTEXT),)), ONE_STEP)
+    samples: dict[int, list[float]] = {size: [] for size in BATCH_SIZES}
+    for repeat in range(STEP_REPEATS + 1):
+        report("steps", repeat, STEP_REPEATS + 1)
+        for size in BATCH_SIZES:
+            rows = tuple(Row(slot, slot, (1,), CONTEXT, True, 1) for slot in range(size))
+            for _ in range(3):
+                seconds = executor.run(Step(rows), ONE_STEP).seconds[0]
+                if repeat:  # the first round warms up
+                    samples[size].append(seconds)
+    return {size: timing(s) for size, s in samples.items()}
+
+
+def time_prefill(engine: Engine) -> float:
+    """Prompt tokens per second, of one prompt of 512 tokens; median of five after a warm-up."""
+    tokens = min(PREFILL_TOKENS, engine.shape.context)
+    engine.executor.allocate(1, tokens)
+    step = Step((Row(0, 0, tuple(i % engine.shape.vocab for i in range(tokens)), 0, True, tokens),))
+    seconds = [engine.executor.run(step, ONE_STEP).seconds[0] for _ in range(6)][1:]
+    return tokens / median(seconds)
+
+
+def floor_shares(engine: Engine, step_s: Mapping[int, Timing]) -> dict[int, float]:
+    """The share of each step's time that reading weights and KV cache once at full speed would take."""
+    return {
+        size: (engine.weight_bytes + size * CONTEXT * engine.kv_bytes_per_token)
+        / engine.read_bandwidth()
+        / seconds.median
+        for size, seconds in step_s.items()
+    }
+
+
+def bench(
+    engine: Engine,
+    peers: Mapping[str, Callable[[Workload], None]],
+    step_peers: Mapping[str, Callable[[], Mapping[int, Timing]]],
+    settings: Mapping[str, str],
+    skipped: Mapping[str, str],
+    repeats: int,
+    report: Report,
+) -> BenchResult:
+    """All of it. `peers` answer the list; `step_peers` time their own decode steps."""
+    workload = bench_workload(engine.shape.vocab)
+    named = {name: (lambda peer=peer: peer(workload)) for name, peer in peers.items()}
+    step_s = time_steps(engine, report)
+    peer_step_s = {name: run() for name, run in step_peers.items()}
+    prefill = time_prefill(engine)
+    tok_s = time_modes_and_peers(engine, workload, named, repeats, report)
+    return BenchResult(
+        provenance=provenance_of(engine, engine.executor.reference_steps(REFERENCE_STEPS), False),
+        modes={name: tok_s[name] for name in MODES},
+        peers={name: tok_s[name] for name in peers},
+        step_s=step_s,
+        peer_step_s=peer_step_s,
+        floor_share=floor_shares(engine, step_s),
+        prefill_tokens_per_s=prefill,
+        bound=bound(workload, {size: t.median for size, t in step_s.items()}, prefill),
+        settings=settings,
+        skipped=skipped,
+    )

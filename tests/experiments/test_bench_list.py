@@ -1,0 +1,37 @@
+"""The fixed list, and the bound that it sets."""
+
+import pytest
+
+from lab.experiments.bench_list import bench_workload, bound
+
+
+def test_the_list_is_forty_requests_of_which_a_quarter_is_long():
+    work = bench_workload(vocab=1000)
+    outputs = [r.output_tokens for r in work.requests]
+    assert (len(outputs), outputs.count(8), outputs.count(96)) == (40, 30, 10)
+    assert all(16 <= r.prompt_tokens <= 64 and r.arrival == 0 for r in work.requests)
+    assert work == bench_workload(vocab=1000)
+
+
+def test_with_free_prompts_and_equal_step_times_the_bound_is_the_ratio_of_step_counts():
+    from lab.engine.scripted import ScriptedExecutor
+    from lab.run.lane import Lane
+    from lab.run.race import race
+    from lab.scheduling.policy import mode
+
+    work = bench_workload(vocab=1000)
+    decode_steps = {}
+    for name in ("static", "continuous"):
+        lane = Lane(mode(name, 8), work, ScriptedExecutor(lambda step: 1.0), kv_budget=9999, context=9999)
+        for _ in race([lane]):
+            pass
+        decode_steps[name] = sum(any(not row.prefill for row in run.rows) for run in lane.record().runs())
+    expected = decode_steps["static"] / decode_steps["continuous"]
+    assert bound(work, {1: 1.0, 64: 1.0}, prefill_tokens_per_s=1e18) == pytest.approx(expected)
+
+
+def test_steps_that_cost_by_the_row_leave_continuous_less_to_gain():
+    work = bench_workload(vocab=1000)
+    flat = bound(work, {1: 1.0, 8: 1.0}, 1e6)
+    steep = bound(work, {1: 1.0, 8: 8.0}, 1e6)
+    assert steep < flat
