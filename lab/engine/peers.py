@@ -27,15 +27,14 @@ SETTINGS = {
 
 def transformers_peers(folder: Path, dtype: str, batch_size: int) -> dict[str, Peer]:
     """The peers of SETTINGS by name; calling one answers all requests, or raises RuntimeError."""
-    from transformers import AutoModelForCausalLM
-    from transformers.utils import logging as hf_logging
+    import transformers
 
-    hf_logging.set_verbosity_error()
-    hf_logging.disable_progress_bar()
+    hf: Any = transformers
+    hf.logging.set_verbosity_error()
+    hf.logging.disable_progress_bar()
     logging.getLogger("ContinuousBatchingLogger").setLevel(logging.CRITICAL)
     kind = {"fp32": torch.float32, "bf16": torch.bfloat16}[dtype]
-    loaded: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=kind, attn_implementation="sdpa")
-    model = loaded.eval()
+    model = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=kind, attn_implementation="sdpa").eval()
     model.generation_config.eos_token_id = None  # answers have the list's lengths
     return {
         "hf_one_by_one": lambda requests: _padded(model, requests, 1),
