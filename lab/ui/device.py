@@ -13,9 +13,8 @@ from lab.run.visitors import Device
 DEFAULT_MODEL = "smollm2-135m"
 
 
-@st.cache_resource(show_spinner=False, on_release=Device.close)
-def device() -> Device:
-    """Started on first use. $BATCHING_LAB_MODEL, $BATCHING_LAB_DEVICE and $BATCHING_LAB_DTYPE choose the engine."""
+def new_device() -> Device:
+    """$BATCHING_LAB_MODEL, $BATCHING_LAB_DEVICE and $BATCHING_LAB_DTYPE choose the engine."""
     return Device(
         Load(
             model=os.environ.get("BATCHING_LAB_MODEL") or DEFAULT_MODEL,
@@ -23,6 +22,12 @@ def device() -> Device:
             dtype=os.environ.get("BATCHING_LAB_DTYPE") or "auto",
         )
     )
+
+
+@st.cache_resource(show_spinner=False, on_release=Device.close)
+def device() -> Device:
+    """Started on first use; the same for all visitors."""
+    return new_device()
 
 
 def me() -> str:

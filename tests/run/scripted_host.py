@@ -35,6 +35,7 @@ class Executor(ScriptedExecutor):
 
     def allocate(self, slots, slot_tokens):
         self.cached.clear()
+        self._engine.begin()
 
     def warm_up(self, batch_sizes, prompt_lengths):
         pass
@@ -75,13 +76,18 @@ class Engine:
     text = Text()
 
     def __init__(self):
-        self.acts = set()
+        self.acts, self._next_acts = set(), set()
         self.executor = Executor(self)
+
+    def begin(self):
+        """A run begins with the acts that its prompts ask for."""
+        if self._next_acts:
+            self.acts, self._next_acts = self._next_acts, set()
 
     def encode(self, prompt):
         if prompt == "unreadable":
             raise ValueError("request 0 cannot be read: its prompt says so")
-        self.acts.add(prompt)
+        self._next_acts.add(prompt)
         return tuple(range(1, 2 + len(prompt.split())))
 
     def free_memory(self):

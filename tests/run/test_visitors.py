@@ -1,0 +1,307 @@
+"""The line of visitors in front of a fake engine, under a fake clock."""
+
+import pytest
+
+from lab.run.column_log import Mark
+from lab.run.job import Finished, Grown, Progress, Started
+from lab.run.lanes import RunSpec
+from lab.run.line import KEPT_RUNS, KEPT_SECONDS, MOST_WAITING, State, Why
+from lab.run.messages import (
+    Cancel,
+    JobCancelled,
+    JobEvent,
+    JobFailed,
+    Load,
+    LoadFailed,
+    Loading,
+    Ready,
+    Run,
+)
+from lab.run.record import Columns, LaneRecord, Provenance, RunRecord
+from lab.run.visitors import Device
+from lab.scheduling.policy import mode
+from lab.workload.request import Request, Workload
+
+READY = Ready("fake", "nowhere", "fp32", 1)
+SPEC = RunSpec(Workload("own", (Request(0, 0.0, 2, prompt="hello"),)), (mode("none"), mode("static")))
+RECORD = RunRecord(
+    Provenance("measured", "fake", "1", "fp32", "nowhere", 1, (), "", "2026-01-01T00:00:00+00:00", 1, 1),
+    SPEC.workload,
+    tuple(LaneRecord(policy, 1, 100) for policy in SPEC.policies),
+)
+ONE_STEP = Columns(
+    (0.0,),
+    (1,),
+    (0,),
+    ("no_window",),
+    (False,),
+    (0,),
+    (3,),
+    (1,),
+    (0.5,),
+    (0,),
+    (0,),
+    (1,),
+    (0,),
+    (1,),
+    (True,),
+    (7,),
+)
+
+
+class FakeLink:
+    def __init__(self, listener):
+        self.listener, self.sent, self.closed = listener, [], False
+
+    def send(self, command):
+        self.sent.append(command)
+
+    def close(self):
+        self.closed = True
+
+    def says(self, *reports):
+        for report in reports:
+            self.listener.hear(self, report)
+
+    def dies(self, why="it was killed"):
+        self.listener.ended(self, why)
+
+    @property
+    def running(self):
+        return [c.job for c in self.sent if isinstance(c, Run)]
+
+
+class World:
+    """A device, its links so far and its clock."""
+
+    def __init__(self):
+        self.now, self.links = 0.0, []
+        self.device = Device(Load("fake"), self._start, now=lambda: self.now)
+
+    def _start(self, listener):
+        self.links.append(FakeLink(listener))
+        return self.links[-1]
+
+    @property
+    def link(self):
+        return self.links[-1]
+
+    def ready(self):
+        self.link.says(READY)
+        return self
+
+    def submit(self, owner):
+        return self.device.submit(SPEC, owner)
+
+    def state(self, job):
+        return self.device.look(job).state
+
+    def finish(self, job):
+        self.link.says(JobEvent(job, Started(RECORD)), JobEvent(job, Finished(RECORD)))
+
+
+@pytest.fixture
+def world():
+    made = World()
+    yield made
+    made.device.close()
+
+
+def test_runs_take_turns_in_the_order_they_came(world):
+    a, b, c = (world.ready().submit(owner) for owner in "abc")
+    assert [world.device.look(job).place for job in (a, b, c)] == [0, 1, 2]
+    assert world.link.running == [a]
+    world.finish(a)
+    assert world.link.running == [a, b]
+    assert world.state(a) is State.FINISHED
+    assert world.device.look(c).place == 1
+
+
+def test_a_run_waits_until_the_model_is_loaded(world):
+    a = world.submit("a")
+    world.link.says(Loading("download", 5, 10))
+    assert world.link.sent == [Load("fake")]
+    assert (world.state(a), world.device.look(a).place) == (State.WAITING, 1)
+    assert world.device.engine.loading == Loading("download", 5, 10)
+    world.ready()
+    assert world.link.running == [a]
+
+
+def test_a_visitor_has_one_run_and_a_newer_one_takes_its_place(world):
+    world.ready()
+    first, other = world.submit("a"), world.submit("b")
+    waiting = world.submit("b")
+    assert (world.state(other), world.device.look(other).why) == (State.CANCELLED, Why.REPLACED)
+    second = world.submit("a")
+    assert Cancel(first) in world.link.sent
+    assert world.device.look(first).stopping
+    world.link.says(JobCancelled(first))
+    assert (world.state(first), world.device.look(first).why) == (State.CANCELLED, Why.REPLACED)
+    assert world.link.running == [first, waiting]
+    assert world.device.look(second).place == 1
+
+
+def test_cancelling_a_waiting_run_never_starts_it(world):
+    world.ready()
+    a, b = world.submit("a"), world.submit("b")
+    world.device.cancel(b)
+    world.finish(a)
+    assert world.link.running == [a]
+    assert world.device.look(b).why is Why.ASKED
+
+
+def test_cancelling_a_running_run_asks_the_engine_once_and_ends_when_it_says_so(world):
+    world.ready()
+    a, b = world.submit("a"), world.submit("b")
+    world.device.cancel(a)
+    world.device.cancel(a)
+    assert world.link.sent.count(Cancel(a)) == 1
+    assert world.state(a) is State.RUNNING
+    world.link.says(JobCancelled(a))
+    assert (world.state(a), world.state(b)) == (State.CANCELLED, State.RUNNING)
+
+
+def test_a_run_that_nobody_looks_at_is_cancelled_sooner_when_it_runs(world):
+    world.ready()
+    running, waiting, watched = (world.submit(owner) for owner in "abc")
+    for second in range(0, 130, 5):
+        world.now = float(second)
+        world.device.look(watched)
+        world.device.reap()
+        if second == 30:
+            assert world.link.sent.count(Cancel(running)) == 0
+        if second == 35:
+            assert world.link.sent.count(Cancel(running)) == 1
+            assert world.device._line.find(waiting).state is State.WAITING
+    assert world.device._line.find(waiting).why is Why.UNSEEN
+    assert world.state(watched) is State.WAITING
+
+
+def test_asking_for_what_is_new_keeps_a_run_alive(world):
+    a = world.ready().submit("a")
+    for second in range(0, 100, 10):
+        world.now = float(second)
+        world.device.since(a)
+        world.device.reap()
+    assert not world.device.look(a).stopping
+
+
+def test_a_reader_gets_exactly_what_it_lacks(world):
+    a = world.ready().submit("a")
+    assert world.device.since(a) == ()
+    world.link.says(JobEvent(a, Started(RECORD)), JobEvent(a, Grown(1, ONE_STEP)))
+    assert world.device.since(a) == (Columns(), ONE_STEP)
+    world.link.says(JobEvent(a, Grown(1, ONE_STEP)), JobEvent(a, Grown(0, ONE_STEP)))
+    assert world.device.since(a, [Mark(), Mark(1, 1, 1, 1)]) == (ONE_STEP, ONE_STEP)
+    world.link.says(JobEvent(a, Finished(RECORD)))
+    assert world.device.since(a, [Mark(1, 1, 1, 1), Mark(1, 1, 1, 1)]) == (Columns(), ONE_STEP)
+    assert [lane.columns for lane in world.device.look(a).record.lanes] == [ONE_STEP, ONE_STEP + ONE_STEP]
+    assert world.device.since("unknown") is None
+
+
+def test_progress_is_shown_and_that_of_others_is_not(world):
+    world.ready()
+    a, b = world.submit("a"), world.submit("b")
+    world.link.says(JobEvent(a, Progress("running", 1, 2)), JobEvent(b, Progress("running", 2, 2)))
+    assert world.device.look(a).progress == Progress("running", 1, 2)
+    assert world.device.look(b).progress is None
+
+
+def test_a_failed_run_says_why_and_the_next_one_starts(world):
+    world.ready()
+    a, b = world.submit("a"), world.submit("b")
+    world.link.says(JobFailed(a, "out of memory"))
+    assert (world.state(a), world.device.look(a).detail) == (State.FAILED, "out of memory")
+    assert world.state(b) is State.RUNNING
+
+
+def test_when_the_engine_dies_its_run_fails_and_the_line_goes_on_with_a_new_engine(world):
+    world.ready()
+    a, b = world.submit("a"), world.submit("b")
+    old = world.link
+    old.dies("the system killed it")
+    look = world.device.look(a)
+    assert (look.state, look.why, look.detail) == (State.FAILED, Why.ENGINE_DIED, "the system killed it")
+    assert world.link is not old
+    assert world.link.sent == [Load("fake")]
+    old.says(READY)  # a late word of the dead
+    assert world.link.running == []
+    world.ready()
+    assert world.link.running == [b]
+
+
+def test_an_engine_that_dies_twice_before_it_is_ready_is_not_started_for_ever(world):
+    a = world.submit("a")
+    world.link.dies()
+    assert world.state(a) is State.WAITING
+    world.link.dies("no torch")
+    assert len(world.links) == 2
+    assert (world.device.look(a).why, world.device.look(a).detail) == (Why.NO_ENGINE, "no torch")
+    assert world.device.engine.sentence == "no torch"
+    b = world.submit("a")
+    assert len(world.links) == 3
+    world.ready()
+    assert world.link.running == [b]
+
+
+def test_a_model_that_cannot_be_loaded_fails_all_that_wait_and_the_next_run_tries_again(world):
+    a = world.submit("a")
+    world.link.says(LoadFailed("no such model"))
+    assert (world.state(a), world.device.look(a).detail) == (State.FAILED, "no such model")
+    b = world.submit("a")
+    assert world.link.sent == [Load("fake"), Load("fake")]
+    world.ready()
+    assert world.link.running == [b]
+
+
+def test_ended_runs_are_kept_by_count_and_by_age(world):
+    world.ready()
+    jobs = []
+    for number in range(KEPT_RUNS + 3):
+        jobs.append(world.submit(f"visitor {number}"))
+        world.finish(jobs[-1])
+    assert [world.device.look(job) is None for job in jobs] == [True] * 3 + [False] * KEPT_RUNS
+    world.now = KEPT_SECONDS + 1
+    world.device.reap()
+    assert all(world.device.look(job) is None for job in jobs)
+
+
+def test_a_line_that_is_too_long_refuses_with_its_length(world):
+    world.ready()
+    for number in range(MOST_WAITING):
+        world.submit(f"visitor {number}")
+    with pytest.raises(ValueError, match="64 runs are in line already"):
+        world.submit("one more")
+
+
+def test_fifty_rounds_of_every_ending_leave_nothing_in_line(world):
+    world.ready()
+    for number in range(50):
+        a, b = world.submit("a"), world.submit("b")
+        match number % 5:
+            case 0:
+                world.finish(a)
+            case 1:
+                world.device.cancel(a)
+                world.link.says(JobCancelled(a))
+            case 2:
+                world.link.says(JobFailed(a, "no"))
+            case 3:
+                world.link.dies()
+                world.ready()
+            case 4:
+                world.now += 31
+                world.device.look(b)
+                world.device.reap()
+                world.link.says(JobCancelled(a))
+        world.finish(b)
+        assert list(world.device._line) == []
+        assert len(world.device._line._jobs) <= KEPT_RUNS
+
+
+def test_closing_ends_the_engine_and_does_not_start_another(world):
+    link = world.link
+    world.device.close()
+    link.dies()
+    assert link.closed
+    assert world.links == [link]
