@@ -39,6 +39,7 @@ def current_language() -> Language:
 def show_knobs(words: Words) -> Choice:
     """Title and knobs, in two rows; on a tab's first run the knobs are set from its address."""
     _set_from_address()
+    chosen = st.session_state["scenario"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="knobs_what"):
         st.title(words("page.title"), anchor=False, width="content")
         scenario = st.selectbox(
@@ -47,7 +48,7 @@ def show_knobs(words: Words) -> Choice:
             format_func=lambda name: words(f"scenario.{name}.name"),
             key="scenario",
             width=180,
-            help=words(f"scenario.{st.session_state['scenario']}.about"),
+            help=words(f"scenario.{chosen}.about"),
         )
         list_place = st.container(width="content")
         modes = st.pills(

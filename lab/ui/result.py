@@ -43,6 +43,7 @@ def _show_origin(record: RunRecord, metrics: list[LaneMetrics], choice: Choice, 
         lines.append(words("provenance.random"))
     if not _is_of(choice, record):
         lines.append(words("run.changed"))
+    lines.append(words("slots.note"))
     with st.container(gap=None, key="origin"):
         for line in lines:
             st.text(line)

@@ -56,15 +56,13 @@ def score_table(metrics: Sequence[LaneMetrics], words: Words) -> str:
     """HTML. What is undefined is a dash, never 0; a p99 of fewer than 100 samples says that it is their maximum."""
     base = next((m.throughput for m in metrics if m.lane == "none"), None)
     head = ["", *(with_swatch(m.lane, mode_colour(m.lane)) for m in metrics)]
-    rows = []
-    for row in _rows(base):
-        values = [row.of(m) for m in metrics]
-        if any(value is not None for value in values) and (row.key != "refused" or any(values)):
-            rows.append(_cells(row, values, metrics, words))
+    beside_the_point = {"gain": base is None, "refused": not any(m.refused for m in metrics)}
+    rows = [_cells(row, metrics, words) for row in _rows(base) if not beside_the_point.get(row.key)]
     return table(head, rows, kind="score", caption=words("score.tab"))
 
 
-def _cells(row: _Row, values: Sequence[Value], metrics: Sequence[LaneMetrics], words: Words) -> list[str]:
+def _cells(row: _Row, metrics: Sequence[LaneMetrics], words: Words) -> list[str]:
+    values = [row.of(m) for m in metrics]
     name = explained(
         words(f"score.{row.key}.name"), words(f"score.{row.key}.unit"), words(f"score.{row.key}.means")
     )

@@ -1,0 +1,190 @@
+"""The page as a visitor uses it, without a browser; the engine is a real process with a script in it."""
+
+import json
+
+import pytest
+
+from lab.scheduling.policy import MODES
+from lab.ui.device import device as the_device
+from lab.ui.words import Words
+
+EN, ZH = Words("en"), Words("zh")
+
+
+def texts(at):
+    shown = (*at.markdown, *at.caption, *at.text, *at.info, *at.error, *at.warning, *at.subheader, *at.title)
+    return "\n".join(str(element.value) for element in shown)
+
+
+def html(at):
+    return "\n".join(element.proto.body for element in at.get("html"))
+
+
+def press_run(at):
+    return at.button(key="run").click().run()
+
+
+def finish(at, wait_for):
+    """Wait for the run of this tab and draw the page again, as the progress does by itself in a browser."""
+    job = at.session_state["job"]
+    wait_for(lambda: the_device().look(job).state.over)
+    return at.run()
+
+
+def test_a_first_visit_says_what_this_is_and_what_to_do(page):
+    at = page()
+    assert not at.exception
+    assert EN("empty.title") in texts(at)
+    assert "press **Run**" in texts(at)
+    assert "Why is" in html(at) or "What is" in html(at)  # the requests are listed before a run
+    assert not at.get("plotly_chart")
+
+
+def test_all_labels_are_there_in_both_languages(page):
+    at = page()
+    assert at.button(key="run").label == "Run"
+    at.session_state["language"] = "zh"
+    at.run()
+    assert at.button(key="run").label == "运行"
+    assert at.selectbox(key="scenario").label == ZH("scenario.label")
+    assert ZH("empty.title") in texts(at)
+    assert at.query_params["lang"] == "zh"
+
+
+def test_a_run_shows_its_progress_then_lanes_score_answers_and_origin(page, wait_for):
+    at = press_run(page(scenario="chat", requests="4", batch="2"))
+    assert at.get("progress")
+    assert at.button(key="cancel").label == "Cancel"
+    at = finish(at, wait_for)
+    assert not at.exception
+    charts = at.get("plotly_chart")
+    assert len(charts) == 2
+    drawn = json.loads(charts[0].proto.spec)
+    assert {f"<b>{name}</b>" for name in MODES} <= {a["text"] for a in drawn["layout"]["annotations"]}
+    assert "Throughput" in html(at)
+    assert "the same in all modes" in html(at)
+    assert "Measured here at" in texts(at)
+    assert "4 of 4 answers are the same in all modes" in texts(at)
+    assert EN("run.changed") not in texts(at)
+
+
+def test_the_result_says_when_the_knobs_have_moved_on(page, wait_for):
+    at = finish(press_run(page(requests="2", batch="2")), wait_for)
+    at.slider(key="batch").set_value(3).run()
+    assert EN("run.changed") in texts(at)
+
+
+def test_a_run_can_be_cancelled(page, wait_for):
+    at = page(scenario="own")
+    at.text_area(key="own").set_value("slow\nslow\nslow").run()
+    at = press_run(at)
+    wait_for(lambda: the_device().look(at.session_state["job"]).record is not None)
+    at.button(key="cancel").click().run()
+    at = finish(at, wait_for)
+    assert EN("why.asked") in texts(at)
+    assert EN("empty.title") in texts(at)
+    assert not at.get("plotly_chart")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ("mistake", "the engine made a mistake"),
+        ("no memory", "ran out of memory"),
+        ("crash", "the system killed it"),
+    ],
+)
+def test_what_goes_wrong_is_a_sentence_and_the_next_run_works(page, wait_for, prompt, said):
+    at = page(scenario="own")
+    at.text_area(key="own").set_value(prompt).run()
+    at = finish(press_run(at), wait_for)
+    assert said in at.error[0].value
+    assert not at.exception
+    at.text_area(key="own").set_value("hello").run()
+    at = finish(press_run(at), wait_for)
+    assert at.get("plotly_chart")
+
+
+@pytest.mark.parametrize("device", ["missing"], indirect=True)
+def test_a_model_that_cannot_be_loaded_is_a_sentence(page, device, wait_for):
+    wait_for(lambda: device.engine.sentence)
+    at = page()
+    assert "No model could be loaded: there is no model 'missing'" in texts(at)
+    at = finish(press_run(at), wait_for)
+    assert "nothing could run" in at.error[0].value
+
+
+def test_pressing_run_twice_leaves_one_run_and_a_place_in_line_is_told(page, device, wait_for):
+    first = page(scenario="own")
+    first.text_area(key="own").set_value("slow\n" * 8).run()
+    first = press_run(first)
+    wait_for(lambda: device.look(first.session_state["job"]).record is not None)
+    second = press_run(page(requests="2"))
+    before = second.session_state["job"]
+    second = press_run(second)
+    assert device.look(before).why == "replaced"
+    assert EN("line.place", place=1) in second.get("progress")[0].proto.text
+    assert device.look(first.session_state["job"]).place == 0
+
+
+def test_visitors_see_each_their_own_run(page, wait_for):
+    one, other = page(requests="2", seed="1"), page(requests="3", seed="2")
+    one, other = press_run(one), press_run(other)
+    one, other = finish(one, wait_for), finish(other, wait_for)
+    assert "2 requests · seed 1" in texts(one)
+    assert "3 requests · seed 2" in texts(other)
+
+
+def test_an_address_with_a_run_shows_it_to_others_who_cannot_cancel_it(page, wait_for):
+    mine = page(scenario="own", modes="none")
+    mine.text_area(key="own").set_value("slow\n" * 4).run()
+    mine = press_run(mine)
+    theirs = page(run=mine.query_params["run"])
+    assert EN("run.watching") in texts(theirs)
+    assert "cancel" not in [button.key for button in theirs.button]
+    theirs = finish(theirs, wait_for)
+    assert theirs.get("plotly_chart")
+
+
+def test_a_forgotten_run_in_the_address_is_said_and_taken_out(page):
+    at = page(run="nobody-knows-it")
+    assert EN("notice.gone") in texts(at)
+    assert "run" not in at.query_params
+
+
+def test_an_address_sets_the_knobs_and_what_is_out_of_bounds_is_clamped_and_said(page):
+    at = page(scenario="mixed", batch="99", window="120", modes="static,continuous", rate="nonsense")
+    assert at.slider(key="batch").value == 32
+    assert at.slider(key="window").value == 120
+    assert at.selectbox(key="scenario").value == "mixed"
+    assert "was '99'; the lab takes 32" in texts(at)
+    assert "'nonsense'" in texts(at)
+    at.slider(key="batch").set_value(4).run()
+    assert "was '99'" not in texts(at)
+    assert at.query_params["batch"] == "4"
+    assert at.query_params["modes"] == "static,continuous"
+
+
+def test_own_prompts_are_listed_before_the_run_and_stay_out_of_the_address(page):
+    at = page(scenario="own")
+    assert at.get("popover")[0].proto.popover.disabled
+    at.text_area(key="own").set_value("<b>bold</b> & co\nsecond").run()
+    assert "&lt;b&gt;bold&lt;/b&gt; &amp; co" in html(at)
+    assert "<b>bold" not in html(at)
+    assert set(at.query_params) == {"scenario"}
+
+
+def test_too_many_prompts_are_a_sentence_and_run_nothing(page):
+    at = page(scenario="own")
+    at.text_area(key="own").set_value("x\n" * 17).run()
+    assert "there are 17 prompts; at most 16 are taken" in at.warning[0].value
+    at = press_run(at)
+    assert "job" not in at.session_state
+    assert not at.exception
+
+
+def test_no_modes_is_a_sentence(page):
+    at = page()
+    at.get_by_key("modes").set_value([]).run()
+    assert EN("notice.no_modes") in texts(at)
+    assert not at.exception

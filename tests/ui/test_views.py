@@ -1,0 +1,202 @@
+"""What a record looks like: spans of seats, figures, tables; whatever a visitor typed stays text."""
+
+import pytest
+
+from lab.analysis.metrics import lane_metrics
+from lab.run.record import Columns, LaneRecord, RunRecord
+from lab.ui.knobs import DEFAULTS
+from lab.ui.spans import seat_spans, seats_of
+from lab.ui.views.answers import answers_table, identity_line
+from lab.ui.views.kv import kv_alt, kv_figure
+from lab.ui.views.modes import modes_table
+from lab.ui.views.provenance import provenance_line
+from lab.ui.views.requests import requests_table
+from lab.ui.views.score import score_table
+from lab.ui.views.slots import slots_alt, slots_figure
+from lab.ui.words import Words
+
+EN = Words("en")
+EVIL = "<img src=x onerror=alert(1)> & \"quotes\" '</td>'"
+
+
+def metrics_of(record):
+    return [lane_metrics(record, lane) for lane in record.lanes]
+
+
+def spans_of(record, name):
+    return [(s.seat, s.request, s.kind, round(s.start, 3), round(s.end, 3)) for s in seat_spans(record.lane(name))]
+
+
+def test_a_padded_batch_shows_padding_and_the_finished_row_that_is_computed_on(make_record):
+    record = make_record([2, 4], prompts=[2, 4])
+    assert sorted(spans_of(record, "static")) == [
+        (0, 0, "dead", 0.2, 0.4),
+        (0, 0, "decode", 0.1, 0.2),
+        (0, 0, "padding", 0.05, 0.1),
+        (0, 0, "prefill", 0.0, 0.05),
+        (1, 1, "decode", 0.1, 0.4),
+        (1, 1, "prefill", 0.0, 0.1),
+    ]
+
+
+def test_a_refilled_seat_shows_one_request_after_the_other(make_record):
+    record = make_record([2, 4, 2])
+    seat = [s for s in spans_of(record, "continuous") if s[0] == 0]
+    assert sorted(seat, key=lambda s: s[3]) == [
+        (0, 0, "prefill", 0.0, 0.1),
+        (0, 0, "decode", 0.1, 0.2),
+        (0, 2, "prefill", 0.2, 0.3),
+        (0, 2, "decode", 0.3, 0.4),
+    ]
+
+
+def test_every_second_of_a_row_is_drawn_once(make_record):
+    record = make_record([3, 9, 1, 5, 5], prompts=[4, 1, 9, 2, 2], batch=3)
+    for lane in record.lanes:
+        drawn = sum(s.end - s.start for s in seat_spans(lane))
+        computed = sum(sum(run.seconds) * len(run.rows) for run in lane.runs())
+        assert drawn == pytest.approx(computed)
+
+
+def test_a_lane_has_no_more_seats_than_requests(make_record):
+    record = make_record([3, 3], batch=8)
+    assert [seats_of(lane, 2) for lane in record.lanes] == [1, 2, 2, 2]
+
+
+def test_the_lanes_share_one_time_axis_and_name_their_requests(make_record):
+    record = make_record([20, 20, 20])
+    figure = slots_figure(record, metrics_of(record), EN)
+    assert figure.layout.xaxis.matches == figure.layout.xaxis2.matches == figure.layout.xaxis3.matches == "x4"
+    numbers = {text for trace in figure.data if trace.type == "scatter" for text in trace.text}
+    assert numbers == {"0", "1", "2"}
+    labels = [a.text for a in figure.layout.annotations]
+    assert {"<b>none</b>", "<b>static</b>", "<b>dynamic</b>", "<b>continuous</b>"} <= set(labels)
+    assert any("tok/s" in label and "×1.5" in label for label in labels)
+
+
+def test_kinds_differ_by_more_than_colour(make_record):
+    record = make_record([2, 9], prompts=[2, 4])
+    figure = slots_figure(record, metrics_of(record), EN)
+    legend = {t.name: t.marker for t in figure.data if t.showlegend is None and t.name}
+    looks = [(m.pattern.shape or "", m.line.width > 0) for m in legend.values()]
+    assert len(legend) == 5
+    assert len({*looks}) >= 4
+
+
+def test_a_run_in_progress_can_be_drawn(make_record):
+    record = make_record([3, 3])
+    begun = RunRecord(
+        record.provenance,
+        record.workload,
+        tuple(LaneRecord(lane.policy, 1, 100, (), Columns()) for lane in record.lanes),
+    )
+    figure = slots_figure(begun, metrics_of(begun), EN)
+    assert len(figure.layout.annotations) == 12
+    kv_figure(begun, EN)
+
+
+def test_the_kv_chart_reaches_the_peaks_of_the_metrics(make_record):
+    record = make_record([4, 8], prompts=[10, 30])
+    metrics = metrics_of(record)
+    figure = kv_figure(record, EN)
+    reserved = [max(t.y) for t in figure.data if t.legendgroup == "reserved"]
+    used = [max(t.y) for t in figure.data if t.legendgroup == "used"]
+    assert reserved == pytest.approx([m.kv_peak_reserved_bytes / 1e6 for m in metrics])
+    assert used == pytest.approx([m.kv_peak_used_bytes / 1e6 for m in metrics])
+    assert "none 0.0 / 0.0 MB" in kv_alt(record, metrics, EN)
+
+
+def test_the_score_leaves_undefined_blank_and_names_a_maximum(make_record):
+    table = score_table(metrics_of(make_record([1, 1])), EN)
+    tpot = table.split("TPOT, mean")[1].split("</tr>")[0]
+    assert tpot.count("<td>–</td>") == 4
+    p99 = table.split("TTFT, p99")[1].split("</tr>")[0]
+    assert p99.count("max of 2") == 4
+
+
+def test_a_p99_of_a_hundred_samples_is_no_maximum(make_record):
+    table = score_table(metrics_of(make_record([2] * 100, batch=8, modes=["continuous"])), EN)
+    assert "max of" not in table.split("TTFT, p99")[1].split("</tr>")[0]
+
+
+def test_the_best_of_a_row_is_marked_and_never_all_of_them(make_record):
+    table = score_table(metrics_of(make_record([5, 5, 5])), EN)
+    throughput = table.split("Throughput")[1].split("</tr>")[0]
+    assert 1 <= throughput.count('class="best"') < 4
+    one = score_table(metrics_of(make_record([5], modes=["none"])), EN)
+    assert 'class="best"' not in one
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_a_visitor_typed_stays_text(make_record, language):
+    words = Words(language)
+    said = EVIL.encode().hex()
+    record = make_record([1, 1], texts={0: EVIL, 1: "plain"})
+    tokens = {t for lane in record.lanes for t in lane.columns.token}
+    record = RunRecord(
+        record.provenance, record.workload, record.lanes, (), tuple((t, said) for t in sorted(tokens))
+    )
+    for html in (answers_table(record, words), requests_table(record.workload, words)):
+        assert "<img" not in html
+        assert "&lt;img" in html
+        assert "</td>'" not in html
+
+
+def test_answers_that_agree_are_shown_once_and_others_by_mode(make_record):
+    record = make_record([2, 2])
+    words = {t: f" w{t}".encode().hex() for lane in record.lanes for t in lane.columns.token}
+    same = RunRecord(record.provenance, record.workload, record.lanes, (), tuple(words.items()))
+    assert answers_table(same, EN).count("the same in all modes") == 2
+    assert identity_line(same, EN) == "Token identity: 2 of 2 answers are the same in all modes."
+    other = _with_last_token(same, "static", request=1, token=424242)
+    parted = RunRecord(other.provenance, other.workload, other.lanes, ((1, 0.5),), (*words.items(), (424242, "21")))
+    html = answers_table(parted, EN)
+    assert html.count("the same in all modes") == 1
+    assert html.count("<dt>") == 4
+    line = identity_line(parted, EN)
+    assert "1 of 2 answers are the same in all modes, 0 differ by a tie" in line
+    assert "First difference: request 1, token 2, none against static." in line
+
+
+def test_one_mode_alone_has_nothing_to_compare(make_record):
+    assert "nothing to compare" in identity_line(make_record([2], modes=["none"]), EN)
+
+
+def test_provenance_says_measured_on_what_and_under_which_knobs(make_record):
+    record = make_record([2], model="SmolLM2")
+    line = provenance_line(record, metrics_of(record), EN)
+    for part in (
+        "Measured here at 2026-01-0",
+        "SmolLM2",
+        "no device",
+        "fp32",
+        "2 threads",
+        "batch 2",
+        "window 50 ms",
+    ):
+        assert part in line
+    without = make_record([2], modes=["none", "static"])
+    assert "window" not in provenance_line(without, metrics_of(without), EN)
+
+
+def test_the_four_modes_are_explained_with_the_window_as_it_is_set():
+    assert "waits 50 ms at most" in modes_table(DEFAULTS, EN)
+
+
+def test_a_chart_says_in_words_what_it_shows(make_record):
+    record = make_record([2, 2])
+    assert slots_alt(record, metrics_of(record), EN).startswith(
+        "Seats over time in 4 modes; total time: none 0.40 s"
+    )
+
+
+def _with_last_token(record, name, request, token):
+    def changed(lane):
+        c = lane.columns
+        i = max(i for i, r in enumerate(c.request) if r == request)
+        tokens = (*c.token[:i], token, *c.token[i + 1 :])
+        columns = Columns(**{f: getattr(c, f) for f in Columns.__dataclass_fields__ if f != "token"}, token=tokens)
+        return LaneRecord(lane.policy, lane.groups, lane.kv_budget, lane.refused, columns)
+
+    lanes = tuple(changed(lane) if lane.name == name else lane for lane in record.lanes)
+    return RunRecord(record.provenance, record.workload, lanes, record.logit_gaps, record.token_bytes)
