@@ -2,7 +2,9 @@
 
 import pytest
 
-from lab.engine.loaded import load_engine
+from lab.engine.loaded import let_waiting_threads_sleep, load_engine
+
+let_waiting_threads_sleep()  # before any test module imports torch
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ where torch is not.
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -83,6 +84,16 @@ class Engine:
         return machine.read_bandwidth(self.executor.device)
 
 
+def let_waiting_threads_sleep() -> None:
+    """Tell OpenMP to spin for about 0.1 ms where threads wait for each other, then sleep.
+
+    Left alone they spin for some 15 ms, and one other busy program (a browser that draws the page) makes a step
+    twenty times slower. Read once, when torch is first imported: later calls have no effect.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "2000")
+
+
 def load_engine(
     model: str,
     device: str = "auto",
@@ -103,6 +114,7 @@ def load_engine(
         raise ValueError(f"dtype is {dtype!r}; it must be 'auto', 'fp32' or 'bf16'")
     if threads is not None and threads < 1:
         raise ValueError(f"threads is {threads}; it must be at least 1")
+    let_waiting_threads_sleep()
     import torch
 
     from lab.engine import machine
