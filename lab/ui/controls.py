@@ -9,6 +9,7 @@ import streamlit as st
 from lab.run.lanes import RunSpec
 from lab.scheduling.policy import MODES
 from lab.ui.knobs import BOUNDS, DEFAULTS, Knobs, Notice, from_query, to_query
+from lab.ui.markup import as_typed
 from lab.ui.views.requests import requests_table
 from lab.ui.words import LANGUAGES, Language, Words, language_of
 from lab.workload.prompts import MAX_OWN_PROMPTS, MAX_PROMPT_CHARACTERS
@@ -107,7 +108,7 @@ def _show_notices(words: Words) -> None:
 
 def _sentence(notice: Notice, words: Words) -> str:
     label = words("scenario.label" if notice.knob == "scenario" else f"knob.{notice.knob}")
-    return words(f"notice.{notice.kind}", knob=label, given=repr(notice.given), taken=notice.taken)
+    return words(f"notice.{notice.kind}", knob=label, given=as_typed(repr(notice.given)), taken=notice.taken)
 
 
 def _own_prompts(words: Words) -> list[str]:
@@ -180,7 +181,7 @@ def _choice(knobs: Knobs, own: list[str], words: Words) -> Choice:
     try:
         spec = knobs.spec(own)
     except ValueError as error:
-        st.warning(words("why.wrong", detail=error))
+        st.warning(words("why.wrong", detail=as_typed(error)))
         return Choice(knobs, None, None)
     return Choice(knobs, spec.workload, spec)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -27,6 +28,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str, capt
 def html(text: str) -> str:
     """As it may stand in HTML."""
     return text if isinstance(text, Html) else escape(text)
+
+
+def as_typed(text: object) -> str:
+    """For Streamlit's sentences, which are Markdown: what an address or an error says makes no link, no picture."""
+    return re.sub(r"([\\`*_{}\[\]()<>#$~:!|])", r"\\\1", str(text))
 
 
 def explained(name: str, unit: str, means: str) -> Html:

@@ -8,6 +8,7 @@ from lab.run.line import State
 from lab.run.visitors import Look
 from lab.ui.controls import Choice, current_language, show_knobs, write_address
 from lab.ui.device import device, me
+from lab.ui.markup import as_typed
 from lab.ui.progress import show_engine, show_progress
 from lab.ui.result import show_result
 from lab.ui.style import STYLE
@@ -29,6 +30,7 @@ def show_page() -> None:
         _show_first_visit(choice, words)
     elif not look.state.over:
         show_progress(look.job, words)
+        _show_modes_and_requests(choice, words)
     elif look.state is State.FINISHED and look.record is not None:
         show_result(look.record, choice, words)
     else:
@@ -54,7 +56,7 @@ def _submit(choice: Choice, words: Words) -> Look | None:
     try:
         job = device().submit(choice.spec, me())
     except ValueError as error:
-        st.error(words("why.wrong", detail=error))
+        st.error(words("why.wrong", detail=as_typed(error)))
         return None
     st.session_state["job"] = job
     return device().look(job)
@@ -63,7 +65,7 @@ def _submit(choice: Choice, words: Words) -> Look | None:
 def _show_end(look: Look, words: Words) -> None:
     """Why there is no result."""
     assert look.why is not None, f"{look.state} without a reason"
-    sentence = words(f"why.{look.why}", detail=look.detail)
+    sentence = words(f"why.{look.why}", detail=as_typed(look.detail))
     (st.error if look.state is State.FAILED else st.info)(sentence)
 
 
@@ -72,12 +74,16 @@ def _show_first_visit(choice: Choice, words: Words) -> None:
         st.subheader(words("empty.title"), anchor=False)
         st.markdown(words("empty.lead"))
         show_engine(words)
-        left, right = st.columns([5, 6], gap="large")
-        with left:
-            st.markdown(f"**{words('empty.modes')}**")
-            st.html(modes_table(choice.knobs, words))
-        with right:
-            st.markdown(f"**{words('empty.list')}**")
-            if choice.workload is not None:
-                with st.container(height=300, border=False):
-                    st.html(requests_table(choice.workload, words))
+        _show_modes_and_requests(choice, words)
+
+
+def _show_modes_and_requests(choice: Choice, words: Words) -> None:
+    left, right = st.columns([5, 6], gap="large")
+    with left:
+        st.markdown(f"**{words('empty.modes')}**")
+        st.html(modes_table(choice.knobs, words))
+    with right:
+        st.markdown(f"**{words('empty.list')}**")
+        if choice.workload is not None:
+            with st.container(height=300, border=False):
+                st.html(requests_table(choice.workload, words))

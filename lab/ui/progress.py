@@ -9,6 +9,7 @@ from lab.run.line import State
 from lab.run.messages import Loading, Ready
 from lab.run.visitors import EngineState, Look
 from lab.ui.device import device, me
+from lab.ui.markup import as_typed
 from lab.ui.words import Words
 
 EVERY = 0.7  # seconds
@@ -25,8 +26,9 @@ def show_engine(words: Words) -> None:
 
 @st.fragment(run_every=EVERY)
 def _loading_engine(words: Words) -> None:
-    _engine_line(device().engine, words)
-    if device().engine.loading is None:
+    state = device().engine
+    _engine_line(state, words)
+    if state.facts is not None or state.sentence:
         st.rerun()
 
 
@@ -38,12 +40,18 @@ def engine_text(state: EngineState, words: Words) -> str:
     if state.facts is not None:
         return ready_text(state.facts, words)
     if state.sentence:
-        return f"{words('engine.failed', detail=state.sentence)} {words('engine.again')}"
+        return f"{words('engine.failed', detail=as_typed(state.sentence))} {words('engine.again')}"
     return words("engine.start") if state.loading is None else loading_text(state.loading, words)
 
 
 def ready_text(facts: Ready, words: Words) -> str:
-    return words("engine.ready", model=facts.model, device=facts.device, dtype=facts.dtype, threads=facts.threads)
+    return words(
+        "engine.ready",
+        model=as_typed(facts.model),
+        device=as_typed(facts.device),
+        dtype=facts.dtype,
+        threads=facts.threads,
+    )
 
 
 def loading_text(loading: Loading, words: Words) -> str:

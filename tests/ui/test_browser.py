@@ -114,7 +114,8 @@ def test_a_small_scenario_runs_for_real_and_shows_four_lanes(visit):
 
 
 def test_a_phone_needs_no_sideways_scrolling_and_speaks_chinese(visit):
-    tab = visit("", viewport={"width": 400, "height": 800}, locale="zh-CN", color_scheme="dark")
+    evil = "?scenario=![x](http://elsewhere.test/x.png)"
+    tab = visit(evil, viewport={"width": 400, "height": 800}, locale="zh-CN", color_scheme="dark")
     assert tab.locator(".st-key-run button").inner_text() == "运行"
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400
 

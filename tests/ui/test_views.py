@@ -170,7 +170,7 @@ def test_provenance_says_measured_on_what_and_under_which_knobs(make_record):
         "SmolLM2",
         "no device",
         "fp32",
-        "2 threads",
+        "threads: 2",
         "batch 2",
         "window 50 ms",
     ):
@@ -200,3 +200,11 @@ def _with_last_token(record, name, request, token):
 
     lanes = tuple(changed(lane) if lane.name == name else lane for lane in record.lanes)
     return RunRecord(record.provenance, record.workload, lanes, record.logit_gaps, record.token_bytes)
+
+
+def test_every_bar_is_one_seat_high(make_record):
+    record = make_record([1, 9, 1, 9], batch=4)
+    figure = slots_figure(record, metrics_of(record), EN)
+    widths = {trace.width for trace in figure.data if trace.type == "bar" and trace.y and trace.y[0] is not None}
+    assert None not in widths
+    assert max(widths) <= 1

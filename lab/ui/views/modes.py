@@ -10,7 +10,9 @@ from lab.ui.words import Words
 
 
 def modes_table(knobs: Knobs, words: Words) -> str:
-    rows = [[with_swatch(words(f"mode.{name}.name"), mode_colour(name)), _what(name, knobs, words)] for name in MODES]
+    rows = [
+        [with_swatch(words(f"mode.{name}.name"), mode_colour(name)), _what(name, knobs, words)] for name in MODES
+    ]
     head = [words("knob.modes"), words("empty.rule")]
     return table(head, rows, kind="modes", caption=words("empty.modes"))
 

@@ -17,6 +17,7 @@ from lab.ui.palette import darker, request_colour
 from lab.ui.spans import KINDS, Kind, Span, seat_spans
 from lab.ui.words import Words
 
+BAR = 0.9  # of a seat; without it a trace with few bars draws them wider
 WAITING_ROW = -1.25  # above seat 0
 TRACK = "rgba(128,128,128,0.13)"
 INK = "#1A1A1A"
@@ -54,6 +55,7 @@ def _draw_track(figure: go.Figure, row: int, lane: LaneRecord, seats: int) -> No
         base=[0.0] * seats,
         x=[end_of(lane)] * seats,
         y=list(range(seats)),
+        width=BAR,
         orientation="h",
         marker={"color": TRACK, "line": {"width": 0}},
         hoverinfo="skip",
@@ -91,6 +93,7 @@ def _draw_kind(figure: go.Figure, row: int, kind: Kind, spans: list[Span], words
         base=[s.start for s in spans],
         x=[s.end - s.start for s in spans],
         y=[s.seat for s in spans],
+        width=BAR,
         orientation="h",
         opacity=look.opacity,
         marker=_marker(kind, colours),

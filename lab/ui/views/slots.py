@@ -43,7 +43,6 @@ def slots_figure(record: RunRecord, metrics: list[LaneMetrics], words: Words) ->
         height=int(sum(heights) + AROUND_PX),
         margin={"l": 96, "r": 96, "t": 28, "b": 36},
         barmode="overlay",
-        bargap=0.1,
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": {"size": 12}},
         hoverlabel={"align": "left"},
         dragmode="zoom",
