@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lab.run.lengths import LengthBook, find_lengths
 from lab.workload.request import Workload
+from lab.workload.scenarios import EQUAL, equalise
 
 if TYPE_CHECKING:
     from lab.engine.loaded import Engine
@@ -34,7 +35,8 @@ def tokenize(workload: Workload, engine: Engine, report: Report) -> Workload:
     for request in workload.requests:
         report("tokenizing", request.id, len(workload.requests))
         ids.append(request.prompt_ids or engine.encode(request.prompt))
-    return workload.with_prompt_ids(ids)
+    made = workload.with_prompt_ids(ids)
+    return equalise(made) if made.name == EQUAL else made  # another tokenizer may cut them differently
 
 
 def _as_long_as_allowed(workload: Workload) -> Workload:

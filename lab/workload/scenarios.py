@@ -17,6 +17,7 @@ from lab.workload import arrivals
 from lab.workload.prompts import clean_prompts, shipped_lines, shipped_passages
 from lab.workload.request import Request, Workload
 
+EQUAL = "equal"
 MAX_REQUESTS = 256
 MIN_RATE, MAX_RATE = 0.01, 1000.0
 CLUSTER_SPAN = 0.05  # seconds; the requests of a cluster arrive within one default window
@@ -92,7 +93,7 @@ SCENARIOS = {
         Scenario("chat", "People ask short questions, one now and one then.", 12, 2.5, _questions, _same(32)),
         Scenario("corpus", "A nightly job: a pile of texts and questions, all there at once.",
                  48, None, _texts, _mostly_short),
-        Scenario("equal", "Every request takes the same work, as in image generation.",
+        Scenario(EQUAL, "Every request takes the same work, as in image generation.",
                  16, None, _alike, _same(32), forced=True),
         Scenario("day", "A busy service: 8 to 16 requests within 50 ms, then a pause.",
                  48, 4.0, _quick, _between(4, 8), clusters=(8, 16)),
