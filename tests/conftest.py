@@ -1,13 +1,24 @@
-"""The real model, loaded once for all tests that ask for it."""
+"""The real model, loaded once for all tests that ask for it, and a cache folder that is not the user's."""
 
 import pytest
 
-from lab.engine.loaded import let_waiting_threads_sleep, load_engine
+from lab.engine.fetch import SMOLLM2, cache_folder
+from lab.engine.loaded import load_engine
 
-let_waiting_threads_sleep()  # before any test module imports torch
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_the_tests(tmp_path_factory):
+    """The user's model, if it has been fetched, in a folder where whatever else is written goes away."""
+    folder = tmp_path_factory.mktemp("cache")
+    fetched = cache_folder() / SMOLLM2.name
+    if fetched.is_dir():
+        (folder / SMOLLM2.name).symlink_to(fetched, target_is_directory=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BATCHING_LAB_CACHE", str(folder))
+        yield
 
 
 @pytest.fixture(scope="session")
-def engine():
+def engine(cache_of_the_tests):
     """SmolLM2-135M-Instruct in fp32 on the CPU (fetched on first use)."""
     return load_engine("smollm2-135m", device="cpu", dtype="fp32")

@@ -17,12 +17,6 @@ TEXT = (
 )
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch, engine):
-    """Lengths found here must not reach the user's cache; the model is loaded already."""
-    monkeypatch.setenv("BATCHING_LAB_CACHE", str(tmp_path))
-
-
 def ids_of(engine, tokens: int, start: int = 0) -> tuple[int, ...]:
     ids = engine.text.encode_chat(TEXT)
     return (ids[start:] + ids)[:tokens]
@@ -106,7 +100,7 @@ def test_a_listener_sees_the_record_grow_to_what_is_returned(engine):
 
 
 def test_lengths_are_found_once_and_the_same_in_every_lane(engine):
-    spec = RunSpec(build("own", prompts=["What is rain?"]), (mode("none"), mode("continuous")))
+    spec = RunSpec(build("own", prompts=["Why do cats sleep so long?"]), (mode("none"), mode("continuous")))
     first, second = [], []
     record = run_job(spec, engine, first.append)
     run_job(spec, engine, second.append)
