@@ -1,0 +1,45 @@
+/** What the textures of the cells mean, drawn by the same code that paints the cells. */
+
+import { el } from "./dom.js";
+import { DEAD, PREFILL, USEFUL } from "./lane.js";
+import { paintRow, paintPrompt } from "./tile.js";
+
+const SAMPLES = [
+  ["useful", { kind: USEFUL, useful: 1 }],
+  ["prompt", { kind: PREFILL, useful: 1 }],
+  ["padding", { kind: PREFILL, useful: 0.4 }],
+  ["dead", { kind: DEAD, useful: 1 }],
+  ["empty", null],
+];
+
+export class Legend {
+  constructor() {
+    this.node = el("ul", { class: "legend" });
+  }
+
+  build(theme, t) {
+    const items = SAMPLES.map(([name, span]) =>
+      el("li", {}, sample(span, theme), el("span", { text: t(`stage.legend.${name}`) })),
+    );
+    const memory = ["used", "reserved"].map((name) => {
+      const mark = el("i", { class: `kv ${name}`, "aria-hidden": "true" });
+      return el("li", {}, mark, el("span", { text: t(`stage.legend.${name}`) }));
+    });
+    this.node.replaceChildren(...items, ...memory);
+  }
+}
+
+function sample(span, theme) {
+  const w = Math.round(2 * theme.em);
+  const h = Math.round(0.9 * theme.em);
+  const canvas = el("canvas", { width: w * theme.scale, height: h * theme.scale, "aria-hidden": "true" });
+  canvas.style.width = `${w}px`;
+  canvas.style.height = `${h}px`;
+  const pen = canvas.getContext("2d");
+  pen.fillStyle = theme.secondary;
+  pen.fillRect(0, 0, canvas.width, canvas.height);
+  if (!span) return canvas;
+  const box = { x: 0, y: 0, w: canvas.width, h: canvas.height };
+  (span.kind === PREFILL ? paintPrompt : paintRow)(pen, { ...span, request: 0 }, box, theme);
+  return canvas;
+}

@@ -1,0 +1,59 @@
+/**
+ * The way in, for Streamlit's components and for any page that calls it the same way.
+ *
+ * data = {
+ *   key       which session this is; two stages on a page have two
+ *   language  changes when `text` does
+ *   text      {key: string}; see lab/ui/text
+ *   colours   {modes: {name: colour}, other: colour, requests: [colour]}
+ *   runs      [{id, url | record, over, situation}]: url of the run's route on this server, or the record so far
+ *   lanes     [{run: id, lane: name}]; null: all lanes of the first run
+ *   knobs     {revision, items: [{name, stops, value}]} or null
+ *   autoplay  play the first finished run that is shown
+ * }
+ * It reports "finished" (a run is over: its id), "unreachable" (no route answers: the run's id) as triggers and
+ * "knobs" (values, when a slider was let go) as state.
+ */
+
+import { Session } from "./session.js";
+import { Stage } from "./stage.js";
+
+const SESSIONS = new Map(); // key -> Session
+const STAGES = new WeakMap(); // parentElement -> {stage, language, calls}
+
+export default function mount({ data, parentElement, setTriggerValue, setStateValue }) {
+  const key = data.key ?? "stage";
+  if (!SESSIONS.has(key)) SESSIONS.set(key, new Session());
+  const session = SESSIONS.get(key);
+  session.tell = {
+    ended: (id) => setTriggerValue("finished", id),
+    unreachable: (id) => setTriggerValue("unreachable", id),
+    knobs: (values) => setStateValue("knobs", values),
+  };
+  const view = STAGES.get(parentElement) ?? build(parentElement, session);
+  STAGES.set(parentElement, view);
+  const call = (view.calls += 1);
+  if (view.language !== data.language) view.stage.dress(data.text, data.colours);
+  view.language = data.language;
+  view.stage.readTheme();
+  view.stage.showKnobs(data.knobs ?? null);
+  session.stage = view.stage;
+  session.want(data);
+  return () => {
+    if (call === view.calls) close(parentElement, view.stage, session); // a later call keeps it open
+  };
+}
+
+function build(parentElement, session) {
+  session.counters.mounts += 1;
+  globalThis.batchingStage = SESSIONS; // for tests and the curious: what has been counted and measured
+  return { stage: new Stage(parentElement.querySelector(".stage"), session), language: null, calls: 0 };
+}
+
+function close(parentElement, stage, session) {
+  STAGES.delete(parentElement);
+  stage.destroy();
+  if (session.stage !== stage) return;
+  session.stage = null;
+  for (const feed of session.feeds.values()) feed.stop();
+}

@@ -1,0 +1,71 @@
+/** KV memory of all modes over time, up to the playhead: used as a full line, reserved as a thin one. */
+
+import { Plot } from "./plot.js";
+import { countUpTo } from "./series.js";
+import { laneName } from "./text.js";
+import { ticks } from "./ticks.js";
+
+/** @param {number} end seconds at the right edge @param {number} tokenBytes KV bytes of a token */
+export function drawMemory(canvas, lanes, time, end, tokenBytes, theme, t) {
+  if (!canvas.clientWidth) return;
+  const most = Math.max(1, ...lanes.map((lane) => lane.kvReserved.peakAt(Infinity)));
+  const high = most * 1.15;
+  const x = { at: (v) => v / (end || 1), marks: ticks(0, end || 1, 4), name: (v) => `${v}`, title: t("stage.memory.time") };
+  const marks = ticks(0, (high * tokenBytes) / 1e6, 4).map((mb) => (mb * 1e6) / tokenBytes);
+  const name = (v) => `${Number(((v * tokenBytes) / 1e6).toPrecision(3))}`;
+  const y = { at: (v) => v / high, marks, name, title: t("stage.memory.title") };
+  const plot = new Plot(canvas, theme, x, y);
+  for (const lane of lanes) drawLane(plot, lane, time, theme);
+  for (const lane of lanes) plot.label(laneName(lane, t), ...peakOf(plot, lane, time));
+  for (const lane of lanes) drawBudget(plot, lane, high, theme);
+}
+
+function drawLane(plot, lane, time, theme) {
+  const { pen } = plot;
+  pen.strokeStyle = theme.modeColour(lane.name);
+  pen.lineWidth = 1;
+  pen.globalAlpha = 0.6;
+  pen.setLineDash([3, 3]);
+  trace(plot, lane.kvReserved, time);
+  pen.setLineDash([]);
+  pen.globalAlpha = 1;
+  pen.lineWidth = 2;
+  trace(plot, lane.kvUsed, time);
+}
+
+function trace(plot, series, time) {
+  const { pen } = plot;
+  const count = countUpTo(series.times, time);
+  let drawn = -Infinity;
+  pen.beginPath();
+  pen.moveTo(plot.px(0), plot.py(0));
+  for (let i = 0; i < count; i++) {
+    const x = plot.px(series.times[i]);
+    if (x - drawn < 0.7 && i < count - 1) continue; // several changes in one pixel
+    drawn = x;
+    pen.lineTo(x, plot.py(series.values[i - 1] ?? 0));
+    pen.lineTo(x, plot.py(series.values[i]));
+  }
+  pen.lineTo(plot.px(time), plot.py(series.values[count - 1] ?? 0));
+  pen.stroke();
+}
+
+/** Where the used memory was highest so far: a lane's name stands there. */
+function peakOf(plot, lane, time) {
+  const peak = lane.kvUsed.peakAt(time);
+  const i = lane.kvUsed.values.indexOf(peak);
+  return [plot.px(lane.kvUsed.times[i] ?? 0), plot.py(peak)];
+}
+
+function drawBudget(plot, lane, high, theme) {
+  if (lane.kvBudget > high) return;
+  const { pen, box } = plot;
+  pen.strokeStyle = theme.muted;
+  pen.lineWidth = 1;
+  pen.setLineDash([1, 3]);
+  pen.beginPath();
+  pen.moveTo(box.x, plot.py(lane.kvBudget));
+  pen.lineTo(box.x + box.w, plot.py(lane.kvBudget));
+  pen.stroke();
+  pen.setLineDash([]);
+}

@@ -1,0 +1,112 @@
+/** Below the board: each request's answer up to the playhead, and why each batch left. */
+
+import { textOf } from "./answers.js";
+import { el, setAttribute, setText } from "./dom.js";
+import { finishedBy, tokensBy } from "./metrics.js";
+import { duration, laneName, moment } from "./text.js";
+import { select } from "./transport.js";
+import { whyDispatched } from "./why.js";
+
+const MOST_REASONS = 80; // the newest
+
+export class Panels {
+  /** @param seek called with a moment (seconds) to look at */
+  constructor(seek, t) {
+    this.seek = seek;
+    this.open = "answers";
+    this.tabs = ["answers", "reasons"].map((name) =>
+      el("button", { type: "button", role: "tab", text: t(`stage.panel.${name}`), onclick: () => this._open(name), "data-tab": name }),
+    );
+    this.lane = el("select", { "aria-label": t("stage.panel.mode") });
+    this.lane.onchange = () => this.refresh();
+    this.body = el("div", { class: "panel", role: "tabpanel", tabindex: 0 });
+    this.node = el(
+      "div", { class: "panels" },
+      el("div", { class: "tabs" }, el("span", { role: "tablist" }, ...this.tabs), this.lane),
+      this.body,
+    );
+    this.refresh = () => {};
+    this.seen = true; // is it on the screen?
+    this.watcher = new IntersectionObserver(([entry]) => (this.seen = entry.isIntersecting));
+    this.watcher.observe(this.body);
+  }
+
+  build(lanes, theme, t) {
+    const before = this.lane.value;
+    this.lanes = lanes;
+    this.theme = theme;
+    const made = select(lanes.map((_, i) => i), (i) => laneName(lanes[i], t), "");
+    this.lane.replaceChildren(...made.children);
+    this.lane.value = before === "" || !lanes[before] ? String(Math.max(0, lanes.length - 1)) : before;
+    this._open(this.open);
+  }
+
+  _open(name) {
+    this.open = name;
+    for (const tab of this.tabs) setAttribute(tab, "aria-selected", tab.dataset.tab === name);
+    this.refresh();
+  }
+
+  /** @param {number} time seconds @param pieces bytes of tokens */
+  show(time, pieces, t) {
+    this.refresh = () => {
+      this.body.replaceChildren();
+      this.shown = "";
+      this.show(time, pieces, t);
+    };
+    const lane = this.lanes[Number(this.lane.value)];
+    if (!lane) return;
+    if (this.open === "answers") this._answers(lane, time, pieces, t);
+    else this._reasons(lane, time, t);
+  }
+
+  _answers(lane, time, pieces, t) {
+    if (this.shown !== lane) {
+      this.items = lane.requests.map((request) => this._request(request));
+      this.body.replaceChildren(...this.items.map(({ node }) => node));
+    }
+    this.shown = lane;
+    for (const item of this.items) {
+      const { request } = item;
+      const count = tokensBy(request, time);
+      const state = stateOf(request, count, time, t);
+      if (item.known === `${count} ${state}`) continue; // most have not changed, and there may be hundreds
+      item.known = `${count} ${state}`;
+      setText(item.state, state);
+      setText(item.answer, request.refusal ?? textOf(request.tokens.slice(0, count), pieces));
+      setAttribute(item.node, "class", finishedBy(request, time) ? "request whole" : "request");
+    }
+  }
+
+  _request(request) {
+    const number = el("b", { text: String(request.id) });
+    number.style.background = this.theme.tint(request.id);
+    const prompt = el("span", { class: "prompt", dir: "auto", text: request.facts.prompt });
+    const state = el("small", { class: "state" });
+    const answer = el("p", { class: "answer", dir: "auto" });
+    const head = el("div", { class: "ask" }, number, prompt, state);
+    return { request, state, answer, node: el("div", { class: "request" }, head, answer) };
+  }
+
+  _reasons(lane, time, t) {
+    const due = lane.dispatches.filter((dispatch) => dispatch.start <= time);
+    const key = `${lane.name} ${due.length}`;
+    if (this.shown === key) return;
+    this.shown = key;
+    const items = due.slice(-MOST_REASONS).reverse().map((dispatch) => {
+      const when = el("button", { type: "button", text: moment(dispatch.start), onclick: () => this.seek(dispatch.start) });
+      return el("li", {}, when, el("span", { text: whyDispatched(lane, dispatch, t) }));
+    });
+    this.body.replaceChildren(el("ol", { class: "reasons" }, ...items));
+  }
+}
+
+function stateOf(request, count, time, t) {
+  if (request.refusal !== null) return t("stage.request.refused");
+  if (request.arrival === null || request.arrival > time) return t("stage.request.away");
+  if (finishedBy(request, time)) {
+    return t("stage.request.whole", { n: count, after: duration(request.finished - request.arrival) });
+  }
+  const computed = request.scheduled !== null && request.scheduled <= time;
+  return computed ? t("stage.request.going", { n: count }) : t("stage.request.waiting");
+}

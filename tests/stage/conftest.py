@@ -1,0 +1,174 @@
+"""Records made by scripted lanes, and the stage's modules in headless Chromium on a page without Streamlit."""
+
+import json
+import math
+import random
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from lab.engine.scripted import ScriptedExecutor
+from lab.run.lane import Lane
+from lab.run.race import race
+from lab.run.record import Provenance, RunRecord
+from lab.scheduling.policy import MODES, Policy, mode
+from lab.ui.palette import MODES as MODE_COLOURS
+from lab.ui.palette import OTHER_MODE, REQUESTS
+from lab.ui.stage_data import whole
+from lab.ui.words import texts
+from lab.workload.request import Request, Workload
+
+HERE = Path(__file__).parent
+STAGE = HERE.parents[1] / "assets" / "stage"
+SITE = "http://stage.test/"
+SENTENCE = (
+    "the seat of a bus is free when who sat there has got off and so it goes on until nobody waits any more "
+    "every token costs a step and a step reads all weights once whether one row rides or eight rows ride"
+)
+WORDS = SENTENCE.split()
+PROMPTS = (
+    "What is the capital of France?",
+    "Why is the sky blue?",
+    "Explain in two sentences how a bakery plans its morning, from the first oven to the last loaf.",
+    "Give me three names for a cat.",
+    "<script>alert(1)</script> & other \"quoted\" 'text'",
+    "Write a short note that thanks a neighbour for watering the plants during a hot and dry summer week.",
+)
+
+
+def seconds(noise: random.Random, step) -> float:
+    """Weights read once a step, a little for each row and for each position of a prompt, a little noise."""
+    positions = sum(row.padded_to for row in step.rows if row.prefill)
+    return (0.018 + 0.0008 * len(step.rows) + 0.00025 * positions) * (1 + 0.04 * noise.random())
+
+
+def make_record(
+    workload: Workload,
+    policies: Sequence[Policy],
+    *,
+    kv_budget: int = 4_000,
+    groups: int = 1,
+    many: bool = False,
+    cost=None,
+) -> RunRecord:
+    noise = random.Random(5)
+    lanes = [
+        Lane(
+            policy,
+            workload,
+            ScriptedExecutor(cost or (lambda step: seconds(noise, step)), many=many),
+            kv_budget=kv_budget,
+            context=10_000,
+            groups=groups,
+            first_slot=100 * i,
+        )
+        for i, policy in enumerate(policies)
+    ]
+    for _ in race(lanes):
+        pass
+    used = sorted({token for lane in lanes for token in lane.record().columns.token})
+    return RunRecord(
+        provenance=Provenance(
+            kind="measured", model="scripted", revision="1", dtype="float32", device="paper", threads=1,
+            versions=(), commit="", created="2026-01-01T12:03:10+00:00", weight_bytes=1, kv_bytes_per_token=23_040,
+            reference_step_s=(0.0185,) * 3,
+        ),
+        workload=workload,
+        lanes=tuple(lane.record() for lane in lanes),
+        token_bytes=tuple((token, (" " + WORDS[token % len(WORDS)]).encode().hex()) for token in used),
+    )  # fmt: skip
+
+
+def make_workload(count: int, rate: float, seed: int = 3, longest: int = 48) -> Workload:
+    """Requests in a Poisson stream, with prompts of 8 to 60 tokens and answers of 3 to `longest`."""
+    draw = random.Random(seed)
+    requests, now = [], 0.0
+    for i in range(count):
+        answer = draw.randint(3, longest)
+        length = draw.randint(8, 60)
+        requests.append(
+            Request(
+                i, now, longest, prompt=PROMPTS[i % len(PROMPTS)], prompt_ids=tuple(range(1, length + 1)),
+                output_tokens=answer,
+            )
+        )  # fmt: skip
+        now += draw.expovariate(rate) if rate < math.inf else 0.0
+    return Workload("demo", tuple(requests), seed)
+
+
+def four(batch: int = 8, window: float = 0.15) -> list[Policy]:
+    return [mode(name, batch, window) for name in MODES]
+
+
+def stage_data(record: RunRecord | None, language: str = "en", **more) -> dict:
+    """The component's `data`, as a page would send it."""
+    runs = [] if record is None else [{"id": "demo", "record": whole(record), "situation": "demo"}]
+    colours = {"modes": MODE_COLOURS, "other": OTHER_MODE, "requests": list(REQUESTS)}
+    data = {"key": "stage", "language": language, "text": dict(texts(language)), "colours": colours, "runs": runs}
+    return json.loads(json.dumps(data | {"lanes": None, "knobs": None, "autoplay": False} | more))
+
+
+@pytest.fixture(scope="session")
+def records():
+    """The helpers above, as one value."""
+
+    class Helpers:
+        make = staticmethod(make_record)
+        workload = staticmethod(make_workload)
+        four = staticmethod(four)
+        data = staticmethod(stage_data)
+
+    return Helpers
+
+
+@pytest.fixture(scope="session")
+def demo(records):
+    """Sixteen requests, four modes, a KV budget that is felt."""
+    return records.make(records.workload(16, 12.0), records.four(), kv_budget=700)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Debian's Chromium; tests that need it are skipped where there is none."""
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("no chromium on this machine: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def harness(chromium):
+    """`harness(width, height, …)` opens a page with the stage; errors and outside requests fail the test."""
+    contexts, faults = [], []
+
+    def serve(route):
+        name = route.request.url.removeprefix(SITE).split("?")[0]
+        path = STAGE / name.removeprefix("stage/") if name.startswith("stage/") else HERE / (name or "harness.html")
+        if not route.request.url.startswith(SITE) or not path.is_file():
+            faults.append(f"request: {route.request.url}")
+            route.abort()
+        else:
+            route.fulfill(path=path)
+
+    def open_page(width=1280, height=720, dark=False, **options):
+        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.route("**/*", serve)
+        page.on("console", lambda m: faults.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.goto(SITE + ("?dark" if dark else ""))
+        page.wait_for_function("window.ready")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert faults == []
