@@ -94,7 +94,7 @@ class TorchExecutor:
             raise ValueError("no ids given; a logit gap needs at least one token to follow")
         row = _prompt_row(len(ids))._replace(ids=tuple(ids))
         logits = self.model.forward(self._lay_out(Step((row,))), self._pool(1, len(ids)))
-        first, second = logits[0].topk(2).values.tolist()
+        first, second = logits[0].float().topk(2).values.tolist()
         return float(first - second)
 
     def _timed(self, step: Step, kv: KvPool) -> tuple[float, tuple[int, ...], Batch]:
