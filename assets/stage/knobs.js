@@ -25,7 +25,7 @@ export class Knobs {
       this.memory.revision = spec.revision;
       this.memory.values = Object.fromEntries(spec.items.map(({ name, value }) => [name, value]));
     }
-    const made = JSON.stringify([spec.items.map(({ name, stops }) => [name, stops]), t("stage.knob.any")]);
+    const made = JSON.stringify(spec.items.map(({ name, stops }) => [name, stops]));
     if (made !== this.made) this._build(spec.items, t);
     this.made = made;
     for (const item of this.items) item.show();

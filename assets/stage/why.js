@@ -4,9 +4,8 @@ import { duration, list, thousands } from "./text.js";
 
 /** The sentence for a dispatch (see LaneData.dispatches). @param t from makeText */
 export function whyDispatched(lane, dispatch, t) {
-  const key = `stage.why.${lane.policy.max_batch_size === 1 ? "alone_" : ""}${dispatch.reason}`;
-  const text = t(key, facts(lane, dispatch));
-  return text === key ? t(`stage.why.${dispatch.reason}`, facts(lane, dispatch)) : text;
+  if (lane.policy.max_batch_size === 1) return t("stage.why.alone", facts(lane, dispatch));
+  return t(`stage.why.${dispatch.reason}`, facts(lane, dispatch));
 }
 
 /** The sentence for a step in which nobody joined. */
