@@ -37,9 +37,10 @@ export class Knobs {
   }
 
   _item(name, stops, t) {
-    const input = el("input", { type: "range", min: 0, max: stops.length - 1, step: 1 });
+    const label = t(`stage.knob.${name}`);
+    const input = el("input", { type: "range", min: 0, max: stops.length - 1, step: 1, "aria-label": label });
     const output = el("output");
-    const title = el("span", { text: t(`stage.knob.${name}`), title: t(`stage.knob.help.${name}`) });
+    const title = el("span", { text: label, title: t(`stage.knob.help.${name}`) });
     const show = () => {
       const value = this.memory.values[name];
       input.value = nearest(stops, value);
@@ -58,7 +59,7 @@ export class Knobs {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this._letGo(), keyed ? KEYBOARD_PAUSE : 0);
     };
-    return { node: el("label", {}, title, output, input), show };
+    return { node: el("div", {}, title, output, input), show };
   }
 
   _letGo() {

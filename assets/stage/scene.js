@@ -33,7 +33,7 @@ export class Scene {
     this._axis(layout, view, look.theme);
     lanes.forEach((lane, i) => {
       const place = layout.lanes[i];
-      if (!STRIPS.has(lane)) STRIPS.set(lane, new Strip(lane));
+      if (!STRIPS.has(lane)) STRIPS.set(lane, new Strip(lane, i / lanes.length));
       STRIPS.get(lane).draw(pen, place, view, look);
       budgetLine(pen, lane, place, look);
       drawNow(pen, lane, place.now, view.now, look);

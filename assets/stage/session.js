@@ -118,13 +118,16 @@ export class Session {
     const live = next.some(({ run }) => !run.over);
     player.setEnd(end, live);
     if (live) player.follow();
-    else if (first && this.autoplay) player.toggle();
+    else if (first && this.autoplay && !wantsStillness()) player.toggle();
     else if (first || atEnd) player.seek(end);
   }
 
   _failed() {
-    return (this.ids ?? []).map((id) => this.runs.get(id)).find((run) => run.error) ?? null;
+    return (this.ids ?? []).map((id) => this.runs.get(id)).find((run) => run.error || run.state === "unknown") ?? null;
   }
 }
+
+/** Does this visitor want little motion? */
+export const wantsStillness = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 const pointId = (run, lane) => `${run.id} ${lane.name}`;

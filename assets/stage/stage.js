@@ -12,6 +12,7 @@ import { momentsOf, nextMoment, stepAfter, stepBefore } from "./moments.js";
 import { kvScaleOf } from "./now.js";
 import { Readings } from "./readings.js";
 import { Scene } from "./scene.js";
+import { wantsStillness } from "./session.js";
 import { stateText } from "./state.js";
 import { makeText } from "./text.js";
 import { readTheme } from "./theme.js";
@@ -31,7 +32,7 @@ export class Stage {
     this.frame = null;
     this.stamp = 0; // of the theme
     this.drawn = { picture: 0, words: 0, late: false };
-    this.still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.still = wantsStillness();
     this.observer = new ResizeObserver(() => this.fit());
   }
 

@@ -14,8 +14,10 @@ const LABELLED = 8; // CSS pixels: in lower seats a number cannot be read
 const WRITTEN = 34; // CSS pixels: cells wider than this show their token's text
 
 export class Strip {
-  constructor(lane) {
+  /** @param {number} phase 0 to 1: lanes begin new tiles at different moments, so that no frame paints several */
+  constructor(lane, phase) {
     this.lane = lane;
+    this.shift = Math.round(phase * TILE);
     this.tiles = new Map(); // number -> {canvas, version, whole}
     this.shape = "";
   }
@@ -39,8 +41,8 @@ export class Strip {
     pen.beginPath();
     pen.rect(x, y, past, h);
     pen.clip();
-    for (let k = Math.max(0, Math.floor(left / TILE)); k * TILE < left + past; k++) {
-      const at = x + Math.round((k * TILE - left) * look.theme.scale) / look.theme.scale;
+    for (let k = Math.floor((left + this.shift) / TILE); k * TILE - this.shift < left + past; k++) {
+      const at = x + Math.round((k * TILE - this.shift - left) * look.theme.scale) / look.theme.scale;
       pen.drawImage(this._tile(k, place, view.perSecond, look), at, y, TILE, h);
     }
     this._drawTail(pen, place, view, look);
@@ -81,7 +83,8 @@ export class Strip {
     const { scale } = look.theme;
     const canvas = known?.canvas ?? new OffscreenCanvas(Math.round(TILE * scale), Math.ceil(place.strip.h * scale));
     const pen = canvas.getContext("2d");
-    const stretch = { from: (k * TILE) / perSecond, to: ((k + 1) * TILE) / perSecond, perSecond: perSecond * scale };
+    const begin = k * TILE - this.shift;
+    const stretch = { from: begin / perSecond, to: (begin + TILE) / perSecond, perSecond: perSecond * scale };
     const shape = {
       seatHeight: place.seatHeight * scale,
       kvTop: Math.round((place.kv.y - place.strip.y) * scale),

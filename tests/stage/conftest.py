@@ -2,10 +2,15 @@
 
 import json
 import math
+import os
 import random
 import shutil
+import threading
 from collections.abc import Sequence
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -16,13 +21,13 @@ from lab.run.record import Provenance, RunRecord
 from lab.scheduling.policy import MODES, Policy, mode
 from lab.ui.palette import MODES as MODE_COLOURS
 from lab.ui.palette import OTHER_MODE, REQUESTS
+from lab.ui.routes import read_marks, run_answer
 from lab.ui.stage_data import whole
 from lab.ui.words import texts
 from lab.workload.request import Request, Workload
 
 HERE = Path(__file__).parent
 STAGE = HERE.parents[1] / "assets" / "stage"
-SITE = "http://stage.test/"
 SENTENCE = (
     "the seat of a bus is free when who sat there has got off and so it goes on until nobody waits any more "
     "every token costs a step and a step reads all weights once whether one row rides or eight rows ride"
@@ -129,46 +134,100 @@ def demo(records):
     return records.make(records.workload(16, 12.0), records.four(), kv_budget=700)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
-    """Debian's Chromium; tests that need it are skipped where there is none."""
+    """Debian's Chromium; tests that need it are skipped where there is none, but not in CI."""
     path = shutil.which("chromium")
+    if path is None and os.environ.get("CI") == "true":
+        pytest.fail("no chromium found")
     if path is None:
         pytest.skip("no chromium on this machine: apt-get install chromium")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         yield browser
         browser.close()
 
 
-@pytest.fixture
-def harness(chromium):
-    """`harness(width, height, …)` opens a page with the stage; errors and outside requests fail the test."""
-    contexts, faults = [], []
+class Site:
+    """Serves the stage's files and the harness on a port of this machine, and the route of the run `runs`."""
 
-    def serve(route):
-        name = route.request.url.removeprefix(SITE).split("?")[0]
+    def __init__(self) -> None:
+        self.runs = None  # what the route asks, see lab.ui.routes.Runs
+        self.route_is_missing = False
+        self.asked: list[str] = []
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Answer, self))
+        self.url = f"http://127.0.0.1:{self.server.server_port}/"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+class Answer(BaseHTTPRequestHandler):
+    def __init__(self, site: Site, *args) -> None:
+        self.site = site
+        super().__init__(*args)
+
+    def do_GET(self) -> None:
+        name, _, query = self.path.lstrip("/").partition("?")
+        if name.startswith("api/run/") and not self.site.route_is_missing:
+            self.send(*self.run(name.removeprefix("api/run/"), parse_qs(query)), "application/json")
+            return
         path = STAGE / name.removeprefix("stage/") if name.startswith("stage/") else HERE / (name or "harness.html")
-        if not route.request.url.startswith(SITE) or not path.is_file():
-            faults.append(f"request: {route.request.url}")
-            route.abort()
-        else:
-            route.fulfill(path=path)
+        if path.is_file():
+            kind = {".js": "text/javascript", ".css": "text/css"}.get(path.suffix, "text/html")
+            self.send(200, path.read_bytes(), kind)
+        else:  # as Streamlit does for every address that it does not know
+            self.send(200, b"<!doctype html><title>the page</title>", "text/html")
 
-    def open_page(width=1280, height=720, dark=False, **options):
-        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.route("**/*", serve)
-        page.on("console", lambda m: faults.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.goto(SITE + ("?dark" if dark else ""))
-        page.wait_for_function("window.ready")
-        return page
+    def run(self, job_id: str, query: dict[str, list[str]]) -> tuple[int, bytes]:
+        since = query.get("since", [""])[0]
+        self.site.asked.append(since)
+        made = run_answer(self.site.runs, job_id, read_marks(since))
+        if made is None:
+            return 404, json.dumps({"state": "unknown", "over": True, "lanes": [], "tokens": []}).encode()
+        return 200, json.dumps(made | {"poll_ms": 40}).encode()
+
+    def send(self, status: int, body: bytes, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args) -> None:
+        """Be quiet."""
+
+
+@pytest.fixture(scope="session")
+def site():
+    served = Site()
+    yield served
+    served.server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def tab(chromium):
+    """One page for all tests: opening another takes longer than most of them."""
+    page = chromium.new_page()
+    page.faults = []
+    page.on("console", lambda m: page.faults.append(m.text) if m.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: page.faults.append(str(error)))
+    page.on("request", lambda request: page.requested.append(request.url))
+    return page
+
+
+@pytest.fixture
+def harness(tab, site):
+    """`harness(width, height, …)` opens a page with the stage; errors and outside requests fail the test."""
+    tab.faults, tab.requested = [], []
+
+    def open_page(width=1280, height=720, dark=False, reduced_motion="no-preference"):
+        tab.set_viewport_size({"width": width, "height": height})
+        tab.emulate_media(reduced_motion=reduced_motion)
+        tab.goto(site.url + ("?dark" if dark else ""))
+        tab.wait_for_function("window.ready")
+        return tab
 
     yield open_page
-    for context in contexts:
-        context.close()
-    assert faults == []
+    assert tab.faults == []
+    assert [url for url in tab.requested if not url.startswith((site.url, "blob:", "data:"))] == []

@@ -70,16 +70,12 @@ def main() -> None:
     text = json.dumps(helpers.stage_data(record))
     print(f"data: {len(text) / 1e6:.1f} MB")
 
-    def serve(route):
-        name = route.request.url.removeprefix(helpers.SITE)
-        base = helpers.STAGE if name.startswith("stage/") else helpers.HERE
-        route.fulfill(path=base / (name.removeprefix("stage/") or "harness.html"))
-
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
         page = browser.new_page(viewport={"width": 1280, "height": 720})
-        page.route("**/*", serve)
-        page.goto(helpers.SITE)
+        page.goto(helpers.Site().url)
         page.wait_for_function("window.ready")
         page.evaluate("window.big = null")
         took = page.evaluate(

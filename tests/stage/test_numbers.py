@@ -164,7 +164,7 @@ def test_who_waits_at_a_moment_is_who_has_arrived_and_is_not_yet_computed(page, 
 
 
 def test_the_text_of_answers_is_equal_also_where_a_character_is_cut(page, demo):
-    pieces = ["e4bd", "a0", " ".encode().hex(), "f09f", "9a8c", "41", "efbbbf", "ff"]
+    pieces = ["e4bd", "a0", b" ".hex(), "f09f", "9a8c", "41", "efbbbf", "ff"]
     odd = replace(demo, token_bytes=tuple((t, pieces[t % len(pieces)]) for t, _ in demo.token_bytes))
     for lane, got in zip(odd.lanes, read(page, odd), strict=True):
         texts = answer_texts(odd, lane)

@@ -1,0 +1,99 @@
+"""The stage's files: they join into one module, ask nobody outside, never read text as markup, know their words."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from lab.run.line import Why
+from lab.scheduling.policy import MODES, Reason
+from lab.ui.stage_assets import FOLDER, modules, stage_css, stage_js
+from lab.ui.words import LANGUAGES, texts
+
+KINDS = ("left", "refilled", "finished", "memory")
+DISPATCHED = (
+    Reason.BATCH_FULL, Reason.WINDOW_OVER, Reason.NO_WINDOW, Reason.NOTHING_MORE_ARRIVES, Reason.FEW_ENOUGH,
+    Reason.SEAT_FREE, Reason.MEMORY_FULL, Reason.TOKENS_FULL,
+)  # fmt: skip
+STAYED = (Reason.BATCH_RUNS, Reason.SEATS_FULL, Reason.NOBODY_WAITS, Reason.MEMORY_FULL, Reason.TOKENS_FULL)
+METRICS = ("throughput", "ttft_p50", "tpot_p50", "e2e_p99", "padding", "straggler", "kv_peak")
+KNOBS = ("rate", "max_batch_size", "max_queue_delay_ms", "kv_budget_mb")
+FAMILIES = {
+    "mode.${}.name": MODES,
+    "stage.why.${}": DISPATCHED,
+    "stage.stays.${}": STAYED,
+    "stage.board.${}.name": METRICS,
+    "stage.board.${}.means": METRICS,
+    "stage.event.${}": ("any", *KINDS),
+    "stage.legend.${}": ("useful", "prompt", "padding", "dead", "empty", "used", "reserved"),
+    "stage.rule.${}": ("car", "full", "timer", "line"),
+    "stage.origin.${}": ("predicted", "recorded"),
+    "stage.panel.${}": ("answers", "reasons"),
+    "stage.knob.${}": KNOBS,
+    "stage.knob.value.${}": KNOBS,
+    "stage.knob.none.${}": KNOBS,
+    "stage.knob.help.${}": KNOBS,
+    "phase.${}": ("tokenizing", "lengths", "warming_up", "reference", "running", "starting"),
+    "why.${}": tuple(Why),
+}
+
+
+_KEY = re.compile(r"""["`]((?:stage|mode|phase|line|why)\.[^"`]*)["`]""")
+
+
+def sources() -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.js")}
+
+
+def test_every_module_is_part_of_the_stage():
+    assert set(modules()) == set(sources())
+
+
+def test_a_name_is_used_at_the_top_of_one_module_only():
+    top = re.compile(r"^(?:export )?(?:const|let|class|function|async function) (\w+)", re.MULTILINE)
+    names = Counter(name for text in sources().values() for name in top.findall(text))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_the_joined_text_is_one_module_that_mounts(harness):
+    page = harness()
+    kind = page.evaluate(
+        """async (text) => {
+          const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+          return typeof (await import(url)).default;
+        }""",
+        stage_js(),
+    )
+    assert kind == "function"
+    assert "import " not in re.sub(r"[\"'`].*?[\"'`]", "", stage_js())
+
+
+def test_no_text_goes_over_several_lines_because_joining_drops_indentation():
+    for name, text in sources().items():
+        assert all(line.count("`") % 2 == 0 for line in text.splitlines()), name
+
+
+@pytest.mark.parametrize(
+    "word", ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "http"]
+)
+def test_data_never_becomes_markup_or_code_and_nothing_outside_is_asked(word):
+    allowed = "http://www.w3.org/2000/svg"  # a name, never fetched
+    assert [name for name, text in sources().items() if word in text.replace(allowed, "")] == []
+    assert "url(" not in stage_css()
+    assert "@import" not in stage_css()
+
+
+def test_every_string_that_the_stage_uses_is_there_in_each_language():
+    keys = set()
+    for key in _KEY.findall("\n".join(sources().values())):
+        family = re.sub(r"\$\{[^}]*\}", "${}", key)
+        keys |= {family.replace("${}", member) for member in FAMILIES[family]} if "$" in key else {key}
+    for language in LANGUAGES:
+        assert sorted(keys - set(texts(language))) == []
+
+
+def test_no_string_of_the_stage_is_left_over():
+    used = "\n".join(sources().values())
+    families = {family.replace("${}", member) for family, members in FAMILIES.items() for member in members}
+    keys = {key for key in texts("en") if key.startswith("stage.")} - families
+    assert sorted(key for key in keys if f'"{key}"' not in used) == []
