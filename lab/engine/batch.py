@@ -1,7 +1,8 @@
 """A step laid out for the device: all rows' tokens in one flat list, and which of them attend together.
 
-The linear layers see the flat list, so a ragged step costs its tokens and a padded one its rectangle.
-Where the layout covers more than was asked for, it counts what: `kernel_padding`.
+The linear layers see the flat list, so a ragged step costs its tokens and a padded one its rectangle. Kernels
+are set up per size of that list, so a list with prompts in it is rounded up to one of few sizes, in every mode
+alike. Where the layout covers more than was asked for, it counts what: `kernel_padding`.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ class Batch:
     """What one forward pass computes.
 
     ids, positions, slots  [tokens] each: the token, its place in its request, and its slot. Decoding rows
-                           come first, by slot, then prompts
+                           come first, by slot, then prompts, then filler, which has no slot
     last                   [rows], in the step's order: where each row's last real token lies in the flat list
-    kernel_padding         positions computed beyond those asked for: keys of a longer neighbour, masked
+    kernel_padding         positions computed beyond those asked for: filler, and masked keys in decoding runs
     """
 
     ids: Tensor
@@ -56,6 +57,12 @@ class Batch:
     prompts: tuple[PromptBlock, ...]
     decodes: tuple[DecodeRun, ...]
     kernel_padding: int
+
+
+def rounded(tokens: int) -> int:
+    """The next size that kernels are set up for: multiples of 16, and 8 sizes per doubling from 256 on."""
+    apart = max(16, (1 << (tokens - 1).bit_length()) // 16)
+    return -(-tokens // apart) * apart
 
 
 def lay_out(step: Step, dtype: torch.dtype, device: torch.device) -> Batch:
@@ -72,22 +79,25 @@ def lay_out(step: Step, dtype: torch.dtype, device: torch.device) -> Batch:
         positions += range(row.past, row.past + row.padded_to)
         slots += [row.slot] * row.padded_to
     decoding = [step.rows[i] for i in order if not step.rows[i].prefill]
+    lengths = [step.rows[i].padded_to for i in order if step.rows[i].prefill]
+    filler = rounded(len(ids)) - len(ids) if lengths else 0
     runs = _decode_runs(decoding, dtype, device)
+    masked = sum(run.rows * run.context for run in runs) - sum(row.past + 1 for row in decoding)
     return Batch(
-        ids=torch.tensor(ids, device=device),
-        positions=torch.tensor(positions, device=device),
+        ids=torch.tensor(ids + [0] * filler, device=device),
+        positions=torch.tensor(positions + [0] * filler, device=device),
         slots=torch.tensor(slots, device=device),
         last=torch.tensor(last, device=device),
-        prompts=_prompt_blocks([step.rows[i] for i in order if step.rows[i].prefill], len(decoding)),
+        prompts=_prompt_blocks(lengths + [filler] * (filler > 0), len(decoding)),
         decodes=tuple(runs),
-        kernel_padding=sum(run.rows * run.context for run in runs) - sum(row.past + 1 for row in decoding),
+        kernel_padding=filler + masked,
     )
 
 
-def _prompt_blocks(rows: Sequence[Row], start: int) -> tuple[PromptBlock, ...]:
+def _prompt_blocks(lengths: Sequence[int], start: int) -> tuple[PromptBlock, ...]:
     """Neighbours of equal length share a block: all rows of a rectangle, and whoever is equal by chance."""
     blocks = []
-    for length, group in groupby(rows, key=lambda row: row.padded_to):
+    for length, group in groupby(lengths):
         block = PromptBlock(start, len(list(group)), length)
         blocks.append(block)
         start += block.rows * length

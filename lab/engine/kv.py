@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from lab.engine.batch import Batch
 from lab.spec.model_shape import ModelShape
 
 
@@ -30,9 +31,10 @@ class KvPool:
     def bytes(self) -> int:
         return sum(layer.nbytes for layer in self._layers)
 
-    def write(self, layer: int, slots: Tensor, positions: Tensor, kv: Tensor) -> None:
-        """Keep `kv` [tokens, 2, kv_heads, head_dim]; `slots` and `positions` say where, [tokens] each."""
-        self._layers[layer][slots, :, :, positions] = kv
+    def write(self, layer: int, batch: Batch, kv: Tensor) -> None:
+        """Keep `kv` [tokens, 2, kv_heads, head_dim], each token's in its slot; filler at the end has none."""
+        kept = len(batch.slots)
+        self._layers[layer][batch.slots, :, :, batch.positions[:kept]] = kv[:kept]
 
     def read(self, layer: int, first: int, rows: int, tokens: int) -> tuple[Tensor, Tensor]:
         """Keys and values of the first `tokens` positions of neighbouring slots, as views.

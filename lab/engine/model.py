@@ -11,6 +11,7 @@ Knows tensors. Refuses to know requests, policies and time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -52,12 +53,19 @@ class Model:
         self._head = linear(self._embedding if self.shape.tied else make.tensor("lm_head.weight"))
         self._cos, self._sin = (t.to(device, dtype) for t in rotary_tables(self.shape))
 
-    @torch.inference_mode()
     def forward(self, batch: Batch, kv: KvPool) -> Tensor:
         """Logits [rows, vocab] of each row's next token; keys and values of all tokens go into `kv`."""
+        return self._forward(self._layers, batch, kv)
+
+    def set_up(self, batch: Batch, kv: KvPool) -> None:
+        """Have torch make its kernels for a batch of these sizes: all layers share the first one's."""
+        self._forward(self._layers[:1], batch, kv)
+
+    @torch.inference_mode()
+    def _forward(self, layers: Sequence[Layer], batch: Batch, kv: KvPool) -> Tensor:
         x = self._embedding[batch.ids]
         turn = self._cos[batch.positions], self._sin[batch.positions]
-        for i, layer in enumerate(self._layers):
+        for i, layer in enumerate(layers):
             x = x + self._attention(i, layer, layer.input_norm(x), turn, batch, kv)
             x = x + self._mlp(layer, layer.mlp_norm(x))
         return self._head(self._norm(x[batch.last]))
@@ -72,7 +80,7 @@ class Model:
             q.copy_(layer.q_norm(q))
             k.copy_(layer.k_norm(k))
         rotate_(heads[:, : -s.kv_heads], *turn)
-        kv.write(i, batch.slots, batch.positions, heads[:, s.heads :].view(-1, 2, s.kv_heads, s.head_dim))
+        kv.write(i, batch, heads[:, s.heads :].view(-1, 2, s.kv_heads, s.head_dim))
         return layer.out(attend(q, k, v, batch, kv, i))
 
     def _mlp(self, layer: Layer, x: Tensor) -> Tensor:

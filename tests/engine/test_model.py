@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lab.engine.batch import lay_out
+from lab.engine.batch import lay_out, rounded
 from lab.engine.kv import KvPool
 from lab.engine.step import Row, Step
 
@@ -102,6 +102,21 @@ def test_rows_of_one_slot_run_with_other_contexts_are_counted_as_kernel_padding(
 
 
 def test_a_ragged_step_costs_its_tokens_and_a_padded_one_its_rectangle(prompt):
-    ragged = lay_out(Step((_prompt(0, prompt(5)), _prompt(1, prompt(17)))), torch.float32, CPU)
-    padded = lay_out(Step((_prompt(0, prompt(5), 17), _prompt(1, prompt(17)))), torch.float32, CPU)
-    assert (len(ragged.ids), len(padded.ids)) == (22, 34)
+    ragged = lay_out(Step((_prompt(0, prompt(5)), _prompt(1, prompt(59)))), torch.float32, CPU)
+    padded = lay_out(Step((_prompt(0, prompt(5), 59), _prompt(1, prompt(59)))), torch.float32, CPU)
+    assert [(block.rows, block.length) for block in ragged.prompts] == [(1, 5), (1, 59)]
+    assert [(block.rows, block.length) for block in padded.prompts[:1]] == [(2, 59)]
+    assert (len(ragged.ids), ragged.kernel_padding) == (64, 0)
+    assert (len(padded.ids), padded.kernel_padding) == (128, 10)
+
+
+def test_decoding_alone_is_never_rounded(prompt):
+    batch = lay_out(Step((_decode(0, prompt(9)), _decode(1, prompt(9)))), torch.float32, CPU)
+    assert (len(batch.ids), batch.kernel_padding) == (2, 0)
+
+
+def test_rounding_goes_up_wastes_little_and_leaves_few_sizes():
+    sizes = {rounded(n) for n in range(1, 4097)}
+    assert all(n <= rounded(n) < max(n + 16, n * 9 / 8) for n in range(1, 4097))
+    assert all(rounded(n) == n for n in sizes)
+    assert len(sizes) <= 16 * 5

@@ -56,15 +56,6 @@ def test_the_engine_says_what_it_is(engine):
     assert engine.device
 
 
-def test_the_first_step_of_a_shape_is_cold_and_the_second_is_not(engine, driver):
-    driver = driver(engine.executor, 8, 64)
-    ids = engine.encode(PARIS)[:29]
-    assert driver.step([(i, ids, i) for i in range(5)]).cold
-    driver.leave(0)
-    driver.executor.warm_up([4], [])
-    assert not driver.step().cold
-
-
 def test_a_pool_larger_than_the_memory_is_refused_with_the_numbers(engine):
     with pytest.raises(ValueError, match=r"1000000 slots × 8192 tokens takes 377487360 MB, and 0\.9 of the"):
         engine.executor.allocate(1_000_000, 8192)
