@@ -24,6 +24,7 @@ SETTINGS = "llama.cpp through llama-cpp-python, same weights and threads, KV cac
 BATCH_SIZES = (1, 4, 8, 16)
 CONTEXT = 128
 REPEATS = 30
+_GGML_TYPES = {"fp32": 0, "bf16": 30}  # of ggml.h; the binding names only some
 _NAMES = {
     "model.embed_tokens": "token_embd",
     "model.norm": "output_norm",
@@ -91,7 +92,8 @@ def _decode(llama_cpp: Any, context: Any, batch: Any, tokens: list[tuple[int, in
 
 @contextlib.contextmanager
 def _session(llama_cpp: Any, path: Path, engine: Engine) -> Iterator[tuple[Any, Any]]:
-    llama_cpp.llama_log_set(_silence(llama_cpp), None)
+    silent = llama_cpp.llama_log_callback(lambda level, text, data: None)  # kept: C holds no reference
+    llama_cpp.llama_log_set(silent, None)
     llama_cpp.llama_backend_init()
     model_rules = llama_cpp.llama_model_default_params()
     model_rules.use_mmap = False
@@ -102,7 +104,7 @@ def _session(llama_cpp: Any, path: Path, engine: Engine) -> Iterator[tuple[Any, 
     rules.n_batch = rules.n_ubatch = 512
     rules.n_seq_max = rows
     rules.n_threads = rules.n_threads_batch = engine.threads
-    kind = llama_cpp.GGML_TYPE_BF16 if engine.dtype == "bf16" else llama_cpp.GGML_TYPE_F32
+    kind = _GGML_TYPES[engine.dtype]
     rules.type_k = rules.type_v = kind
     context = llama_cpp.llama_init_from_model(model, rules)
     if not context:
@@ -114,10 +116,6 @@ def _session(llama_cpp: Any, path: Path, engine: Engine) -> Iterator[tuple[Any, 
         llama_cpp.llama_batch_free(batch)
         llama_cpp.llama_free(context)
         llama_cpp.llama_model_free(model)
-
-
-def _silence(llama_cpp: Any) -> Any:
-    return llama_cpp.llama_log_callback(lambda level, text, data: None)
 
 
 def _write_gguf(engine: Engine, path: Path) -> None:
