@@ -3,6 +3,8 @@
 import { describeCell } from "./card.js";
 import { cellUnder, firstCell, moveCell } from "./cursor.js";
 import { el } from "./dom.js";
+import { chipUnder, waitsText } from "./now.js";
+import { laneName } from "./text.js";
 
 const A_DRAG = 3; // CSS pixels
 
@@ -31,17 +33,34 @@ export class Hand {
   /** Put the cursor on a cell, or away. */
   point(cell) {
     if (!cell) this.pinned = false;
-    if (!cell && !this.cell) return;
+    if (!cell && this.card.hidden) return;
     this.cell = cell;
     this.card.hidden = !cell;
     if (cell) {
-      const { title, lines } = this._facts(cell);
-      this.card.replaceChildren(el("b", { text: title }), ...lines.map((text) => el("span", { dir: "auto", text })));
-      this.width = this.card.offsetWidth;
+      this._write(this._facts(cell));
       this._placeCard(cell);
     }
     this._showPin();
     this.stage.refresh();
+  }
+
+  _write({ title, lines }) {
+    this.card.hidden = false;
+    this.card.replaceChildren(el("b", { text: title }), ...lines.map((text) => el("span", { dir: "auto", text })));
+    this.width = this.card.offsetWidth;
+  }
+
+  /** Who waits under the pointer, and for how long. */
+  _pointChip({ x, y }) {
+    const { lanes, layout, session, theme, t } = this.stage;
+    const { time } = session.player;
+    const i = (layout?.lanes ?? []).findIndex(({ now }) => y >= now.y && y < now.y + now.h && x >= now.x);
+    const request = lanes[i] ? chipUnder(x, y, lanes[i], layout.lanes[i].now, time, theme.em) : null;
+    if (!request) return;
+    const title = t("stage.waits.title", { lane: laneName(lanes[i], t), request: request.id });
+    this._write({ title, lines: [waitsText(lanes[i], request, time, t), request.facts.prompt] });
+    this.card.style.left = `${Math.max(0, Math.min(x - this.width / 2, this.stage.scene.width - this.width))}px`;
+    this.card.style.top = `${y + 20}px`;
   }
 
   /** Stay with the cell as the view moves; a cell that has not happened yet is not looked at. */
@@ -97,7 +116,10 @@ export class Hand {
       if (view.perSecond) view.pan((held.x - at.x) / view.perSecond);
       this.held = { x: at.x, moved: true };
       this.stage.refresh();
-    } else if (!held && !this.pinned) this.point(this._under(at));
+    } else if (!held && !this.pinned) {
+      this.point(this._under(at));
+      if (!this.cell) this._pointChip(at);
+    }
   }
 
   /** A press that was no drag pins the cell, or lets it go. */

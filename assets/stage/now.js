@@ -7,16 +7,21 @@ import { INK } from "./theme.js";
 /** @param pen in CSS pixels @param place {x, y, w, h} @param look {theme, t, kvScale, tokenBytes} */
 export function drawNow(pen, lane, place, time, look) {
   const { theme } = look;
-  const pad = place.x > 0 ? 0.9 * theme.em : 0;
-  const x = place.x + pad;
-  const w = place.w - pad;
+  const { x, w } = inner(place, theme.em);
   const small = 0.75 * theme.em;
   const waiting = waitingAt(lane, time);
   pen.textBaseline = "middle";
   pen.textAlign = "left";
   write(pen, waitingText(lane, waiting, time, look.t), x, place.y + 0.5 * theme.em, w, small, theme.muted, theme);
-  drawChips(pen, lane, waiting, time, { x, y: place.y + 1.15 * theme.em, w }, look);
+  drawChips(pen, lane, waiting, time, place, look);
   drawGauge(pen, lane, time, { x, y: place.y + 2.85 * theme.em, w }, look, place.h > 4 * theme.em);
+}
+
+/** "waits since 0.31 s, the window is 50 ms", for one request. */
+export function waitsText(lane, request, time, t) {
+  const fields = { waited: duration(time - request.arrival), window: duration(lane.window) };
+  if (lane.window === Infinity) return t("stage.waits.endless", fields);
+  return t(lane.window > 0 ? "stage.waits.window" : "stage.waits.plain", fields);
 }
 
 /** "5 waiting · oldest 0.31 s of 50 ms" */
@@ -27,13 +32,34 @@ export function waitingText(lane, waiting, time, t) {
   return t(lane.window > 0 ? "stage.queue.window" : "stage.queue.plain", fields);
 }
 
-/** A chip for each who waits, the first in line first; beneath it, how much of the window is over. */
-function drawChips(pen, lane, waiting, time, { x, y, w }, { theme }) {
-  const width = 1.75 * theme.em;
-  const height = 1.15 * theme.em;
-  const step = width + 0.2 * theme.em;
+/** Where the chips of those who wait stand, and how many of them there is room for. */
+function chipsOf(waiting, place, em) {
+  const { x, w } = inner(place, em);
+  const width = 1.75 * em;
+  const step = width + 0.2 * em;
   const room = Math.max(1, Math.floor(w / step));
   const shown = waiting.length > room ? room - 1 : waiting.length;
+  return { x, y: place.y + 1.15 * em, width, height: 1.15 * em, step, shown };
+}
+
+/** Beside the seats with some room before it, beneath them at full width. */
+function inner(place, em) {
+  const pad = place.x > 0 ? 0.9 * em : 0;
+  return { x: place.x + pad, w: place.w - pad };
+}
+
+/** The waiting request whose chip is under a point, or null. */
+export function chipUnder(x, y, lane, place, time, em) {
+  const waiting = waitingAt(lane, time);
+  const chips = chipsOf(waiting, place, em);
+  const i = Math.floor((x - chips.x) / chips.step);
+  const within = y >= chips.y && y < chips.y + chips.height && i >= 0 && i < chips.shown;
+  return within ? waiting[i] : null;
+}
+
+/** A chip for each who waits, the first in line first; beneath it, how much of the window is over. */
+function drawChips(pen, lane, waiting, time, place, { theme }) {
+  const { x, y, width, height, step, shown } = chipsOf(waiting, place, theme.em);
   for (let i = 0; i < shown; i++) {
     const request = waiting[i];
     const left = x + i * step;
@@ -55,10 +81,12 @@ function drawChips(pen, lane, waiting, time, { x, y, w }, { theme }) {
   pen.textAlign = "left";
 }
 
-/** Used in full colour, reserved pale, the end of the bar is the budget (or marked where that lies far off). */
-function drawGauge(pen, lane, time, { x, y, w }, look, roomy) {
+/** Used in full colour, reserved pale; a mark stands at the budget, or » behind the bar where it lies beyond. */
+function drawGauge(pen, lane, time, { x, y, w: room }, look, roomy) {
   const { theme, kvScale, tokenBytes, t } = look;
   const height = 0.6 * theme.em;
+  const beyond = lane.kvBudget > kvScale;
+  const w = beyond ? room - 0.9 * theme.em : room;
   const used = lane.kvUsed.at(time);
   const reserved = lane.kvReserved.at(time);
   pen.fillStyle = theme.secondary;
@@ -68,14 +96,13 @@ function drawGauge(pen, lane, time, { x, y, w }, look, roomy) {
   pen.fillRect(x, y, w * Math.min(1, reserved / kvScale), height);
   pen.globalAlpha = 1;
   pen.fillRect(x, y, w * Math.min(1, used / kvScale), height);
-  if (lane.kvBudget <= kvScale) {
-    pen.fillStyle = theme.text;
-    pen.fillRect(x + w * (lane.kvBudget / kvScale) - 2, y - 2, 2, height + 4);
-  }
+  pen.fillStyle = theme.text;
+  if (beyond) write(pen, "»", x + w + 0.3 * theme.em, y + height / 2, theme.em, theme.em, theme.text, theme);
+  else pen.fillRect(x + w * (lane.kvBudget / kvScale) - 2, y - 2, 2, height + 4);
   if (!roomy) return;
   const [usedMb, reservedMb, budgetMb] = [used, reserved, lane.kvBudget].map((n) => megabytes(n * tokenBytes));
   const fields = { used: usedMb, reserved: reservedMb, budget: budgetMb };
-  write(pen, t("stage.kv.now", fields), x, y + 1.3 * theme.em, w, 0.7 * theme.em, theme.muted, theme);
+  write(pen, t("stage.kv.now", fields), x, y + 1.3 * theme.em, room, 0.7 * theme.em, theme.muted, theme);
 }
 
 /** Text that is made smaller where it would not fit. */

@@ -3,6 +3,7 @@
 import { textOf } from "./answers.js";
 import { el, setAttribute, setText } from "./dom.js";
 import { finishedBy, tokensBy } from "./metrics.js";
+import { waitsText } from "./now.js";
 import { duration, laneName, moment } from "./text.js";
 import { select } from "./transport.js";
 import { whyDispatched } from "./why.js";
@@ -69,7 +70,7 @@ export class Panels {
     for (const item of this.items) {
       const { request } = item;
       const count = tokensBy(request, time);
-      const state = stateOf(request, count, time, t);
+      const state = stateOf(lane, request, count, time, t);
       if (item.known === `${count} ${state}`) continue; // most have not changed, and there may be hundreds
       item.known = `${count} ${state}`;
       setText(item.state, state);
@@ -101,12 +102,12 @@ export class Panels {
   }
 }
 
-function stateOf(request, count, time, t) {
+function stateOf(lane, request, count, time, t) {
   if (request.refusal !== null) return t("stage.request.refused");
   if (request.arrival === null || request.arrival > time) return t("stage.request.away");
   if (finishedBy(request, time)) {
     return t("stage.request.whole", { n: count, after: duration(request.finished - request.arrival) });
   }
   const computed = request.scheduled !== null && request.scheduled <= time;
-  return computed ? t("stage.request.going", { n: count }) : t("stage.request.waiting");
+  return computed ? t("stage.request.going", { n: count }) : waitsText(lane, request, time, t);
 }

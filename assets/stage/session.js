@@ -95,6 +95,7 @@ export class Session {
     const next = this._resolve();
     if (next) this._take(next);
     const live = this.shown.some(({ run }) => !run.over);
+    if (this.player.live && !live && this.player.following && !this.view.free) this.view.fit(); // all of it, at its end
     this.player.setEnd(Math.max(0, ...this.shown.map(({ lane }) => lane.end)), live);
     this.stage?.show(this.shown, this.going[0] ?? this._failed());
   }
@@ -117,9 +118,17 @@ export class Session {
     const end = Math.max(0, ...next.map(({ lane }) => lane.end));
     const live = next.some(({ run }) => !run.over);
     player.setEnd(end, live);
-    if (live) player.follow();
+    if (live) this._goLive();
     else if (first && this.autoplay && !wantsStillness()) player.toggle();
-    else if (first || atEnd) player.seek(end);
+    else if (first || atEnd) {
+      player.seek(end);
+      this.view.fit();
+    }
+  }
+
+  _goLive() {
+    this.player.follow();
+    Object.assign(this.view, { perSecond: null, whole: false, free: false });
   }
 
   _failed() {

@@ -111,8 +111,8 @@ export class Strip {
       const middle = y + (seatHeight - 1) / 2 + 0.5;
       for (const bar of bars(spansIn(spans, { from: view.from, to }))) {
         const at = (time) => Math.max(seats.x, seats.x + (Math.min(time, to) - view.from) * view.perSecond);
-        const tint = look.theme.tint(bar.request);
-        label(pen, String(bar.request), [at(bar.start), at(bar.answer), at(bar.end)], middle, seatHeight, tint);
+        const ends = [at(bar.start), at(bar.answer), at(bar.end)];
+        label(pen, bar.request, ends, { middle, height: Math.min(size, seatHeight - 5) }, look.theme);
       }
       this._writeTokens(pen, spans, seat, { from: view.from, to }, { x: seats.x, middle, size }, view, look);
     });
@@ -155,13 +155,15 @@ function bars(spans) {
 }
 
 /** In the prompt's cell where it fits, else after it. */
-function label(pen, text, [start, answer, end], middle, height, tint) {
+function label(pen, request, [start, answer, end], { middle, height }, theme) {
+  const text = String(request);
   const width = pen.measureText(text).width;
-  const x = answer - start > width + 7 ? start + 4 : answer + 3;
+  const within = answer - start > width + 7;
+  const x = within ? start + 4 : answer + 3;
   if (x + width + 2 > end) return;
-  pen.fillStyle = tint; // over a texture, a number would not be read
-  pen.fillRect(x - 1.5, middle - height / 2 + 2, width + 3, height - 4);
-  pen.fillStyle = INK;
+  pen.fillStyle = within ? theme.prompt(request) : theme.tint(request); // over a texture, a number would not be read
+  pen.fillRect(x - 1.5, middle - height / 2 - 0.5, width + 3, height);
+  pen.fillStyle = within ? theme.mark : INK;
   pen.fillText(text, x, middle);
 }
 

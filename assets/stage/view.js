@@ -1,6 +1,6 @@
 /** The stretch of time that is on the screen: where it begins and how wide a second is. Seconds and CSS pixels. */
 
-const STEP_WIDTH = 7; // CSS pixels that a usual step is wide, at a base font of 16
+const STEP_WIDTH = { live: 14, replay: 7 }; // CSS pixels that a usual step is wide at first, at a base font of 16
 const HEAD = 0.86; // the playhead stands at this part of the width while time goes by
 const NARROWEST = 0.1; // seconds
 
@@ -14,7 +14,8 @@ export class View {
 
   /** Choose a first scale, and keep the playhead on the screen. */
   settle(width, { time, end, live }, usualStep, em) {
-    this.perSecond ??= Math.max((STEP_WIDTH * em) / 16 / usualStep, width / Math.max(end * 1.02, NARROWEST));
+    const usual = ((live ? STEP_WIDTH.live : STEP_WIDTH.replay) * em) / 16 / usualStep;
+    this.perSecond ??= live ? usual : Math.max(usual, width / wholeSpan(end, false));
     if (this.whole) this.perSecond = width / wholeSpan(end, live);
     const span = width / this.perSecond;
     const latest = Math.max(0, end - span * HEAD);
