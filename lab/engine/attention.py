@@ -26,10 +26,14 @@ def attend(q: Tensor, k: Tensor, v: Tensor, batch: Batch, kv: KvPool, layer: int
 
 def _decodes(q: Tensor, run: DecodeRun, kv: KvPool, layer: int) -> Tensor:
     """Query heads that share a KV head stand as several queries of that head: keys are not repeated."""
-    keys, values = kv.read(layer, run.first_slot, run.rows, run.context)
-    rows, heads, dim = run.rows, q.shape[1], q.shape[2]
-    grouped = q[run.start : run.start + rows].view(rows, keys.shape[1], heads // keys.shape[1], dim)
-    return F.scaled_dot_product_attention(grouped, keys, values, run.mask).reshape(rows, heads * dim)
+    keys, values = kv.read(layer, run.first_slot, run.slots, run.context)
+    heads, dim, kv_heads = q.shape[1], q.shape[2], keys.shape[1]
+    own = q[run.start : run.start + run.rows]
+    if run.stand_ins is not None:
+        own = own[run.stand_ins]
+    grouped = own.view(run.slots, kv_heads, heads // kv_heads, dim)
+    out = F.scaled_dot_product_attention(grouped, keys, values, run.mask)
+    return (out if run.picked is None else out[run.picked]).reshape(run.rows, heads * dim)
 
 
 def _prompts(q: Tensor, k: Tensor, v: Tensor, block: PromptBlock) -> Tensor:

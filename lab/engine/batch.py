@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from lab.engine.step import Row, Step
+
+# One more attention call takes as long as attending to about so many masked keys (see docs/performance.md).
+CALL_IN_KEYS = 400
 
 
 class PromptBlock(NamedTuple):
@@ -27,17 +30,22 @@ class PromptBlock(NamedTuple):
 
 
 class DecodeRun(NamedTuple):
-    """Decoding rows in neighbouring slots: flat tokens `start` … `start + rows`, one a row.
+    """Decoding rows whose slots lie close together, attending in one call: flat tokens `start` … `start + rows`.
 
-    Each attends to the first `context` positions of its slot; `mask` [rows, 1, 1, context] adds -inf where
-    its own context is shorter, and is None where none is.
+    The call covers `slots` slots from `first_slot` on. Where some of them are not in this step, `stand_ins` [slots]
+    names the row whose query is used there and `picked` [rows] the results that count; None where all are.
+    Every slot attends to its first `context` positions; `mask` [slots, 1, 1, context] adds -inf beyond a row's
+    own context, and is None where all are equally long.
     """
 
     start: int
     rows: int
     first_slot: int
+    slots: int
     context: int
     mask: Tensor | None
+    stand_ins: Tensor | None
+    picked: Tensor | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,7 @@ class Batch:
     ids, positions, slots  [tokens] each: the token, its place in its request, and its slot. Decoding rows
                            come first, by slot, then prompts, then filler, which has no slot
     last                   [rows], in the step's order: where each row's last real token lies in the flat list
-    kernel_padding         positions computed beyond those asked for: filler, and masked keys in decoding runs
+    kernel_padding         positions computed beyond those asked for: filler, and unused keys of decoding runs
     """
 
     ids: Tensor
@@ -82,7 +90,7 @@ def lay_out(step: Step, dtype: torch.dtype, device: torch.device) -> Batch:
     lengths = [step.rows[i].padded_to for i in order if step.rows[i].prefill]
     filler = rounded(len(ids)) - len(ids) if lengths else 0
     runs = _decode_runs(decoding, dtype, device)
-    masked = sum(run.rows * run.context for run in runs) - sum(row.past + 1 for row in decoding)
+    masked = sum(run.slots * run.context for run in runs) - sum(row.past + 1 for row in decoding)
     return Batch(
         ids=torch.tensor(ids + [0] * filler, device=device),
         positions=torch.tensor(positions + [0] * filler, device=device),
@@ -105,16 +113,38 @@ def _prompt_blocks(lengths: Sequence[int], start: int) -> tuple[PromptBlock, ...
 
 
 def _decode_runs(rows: Sequence[Row], dtype: torch.dtype, device: torch.device) -> list[DecodeRun]:
-    """Cut rows, given by slot, where their slots are not neighbours."""
-    runs = []
-    start = 0
-    for _, numbered in groupby(enumerate(rows), key=lambda pair: pair[1].slot - pair[0]):
-        run = [row for _, row in numbered]
-        context = max(row.past for row in run) + 1
-        mask = _mask([row.past + 1 for row in run], context, dtype, device)
-        runs.append(DecodeRun(start, len(run), run[0].slot, context, mask))
-        start += len(run)
-    return runs
+    """Rows, given by slot, in runs: a row joins the run before it where the keys wasted cost less than a call."""
+    runs: list[list[Row]] = []
+    for row in rows:
+        if runs and _keys(runs[-1] + [row]) - _keys(runs[-1]) - _keys([row]) <= CALL_IN_KEYS:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+    starts = accumulate((len(run) for run in runs), initial=0)
+    return [_run(run, start, dtype, device) for run, start in zip(runs, starts, strict=False)]
+
+
+def _keys(run: Sequence[Row]) -> int:
+    """Keys that one call for these rows attends to: every slot between them, every one as long as the longest."""
+    return (run[-1].slot - run[0].slot + 1) * (max(row.past for row in run) + 1)
+
+
+def _run(rows: Sequence[Row], start: int, dtype: torch.dtype, device: torch.device) -> DecodeRun:
+    first, last = rows[0].slot, rows[-1].slot
+    by_slot = {row.slot: i for i, row in enumerate(rows)}
+    stand_ins = [by_slot.get(slot, 0) for slot in range(first, last + 1)]
+    lengths = [rows[i].past + 1 for i in stand_ins]
+    holes = len(stand_ins) > len(rows)
+    return DecodeRun(
+        start=start,
+        rows=len(rows),
+        first_slot=first,
+        slots=len(stand_ins),
+        context=max(lengths),
+        mask=_mask(lengths, max(lengths), dtype, device),
+        stand_ins=torch.tensor(stand_ins, device=device) if holes else None,
+        picked=torch.tensor([row.slot - first for row in rows], device=device) if holes else None,
+    )
 
 
 def _mask(lengths: Sequence[int], context: int, dtype: torch.dtype, device: torch.device) -> Tensor | None:

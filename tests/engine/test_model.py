@@ -94,11 +94,39 @@ def test_padding_positions_give_no_nan(llama, prompt):
         assert all(part.isfinite().all() for part in kv.read(layer, 0, 2, 64))
 
 
-def test_rows_of_one_slot_run_with_other_contexts_are_counted_as_kernel_padding(prompt):
-    rows = (_decode(0, prompt(10)), _decode(1, prompt(4)), _decode(3, prompt(30)))
+def _runs(*rows):
     batch = lay_out(Step(rows), torch.float32, CPU)
-    assert [(run.first_slot, run.rows, run.context) for run in batch.decodes] == [(0, 2, 10), (3, 1, 30)]
-    assert batch.kernel_padding == 6
+    return [(run.first_slot, run.slots, run.rows, run.context) for run in batch.decodes], batch.kernel_padding
+
+
+def test_rows_of_nearby_slots_attend_in_one_call_and_its_unused_keys_are_counted(prompt):
+    together = _runs(_decode(0, prompt(10)), _decode(1, prompt(4)), _decode(3, prompt(30)))
+    assert together == ([(0, 4, 3, 30)], 4 * 30 - 10 - 4 - 30)
+
+
+def test_a_wide_gap_between_slots_is_not_attended_over(prompt):
+    assert _runs(_decode(0, prompt(50)), _decode(12, prompt(50))) == ([(0, 1, 1, 50), (12, 1, 1, 50)], 0)
+
+
+def test_a_neighbour_of_a_very_different_context_has_its_own_call():
+    slots = _runs(*(_decode(slot, (5,) * n) for slot, n in enumerate((500, 20, 30, 500))))
+    assert slots == ([(0, 1, 1, 500), (1, 2, 2, 30), (3, 1, 1, 500)], 10)
+
+
+@pytest.mark.parametrize("call_in_keys", [0, 10**9])
+def test_however_rows_are_put_into_calls_the_logits_are_those_of_transformers(
+    pair, prompt, monkeypatch, call_in_keys
+):
+    monkeypatch.setattr("lab.engine.batch.CALL_IN_KEYS", call_in_keys)
+    model, slots = pair.executor.model, (6, 1, 2, 4)
+    kv = KvPool(model.shape, 7, 256, torch.float32, CPU)
+    asked = dict(zip(slots, ([*prompt(n), 7] for n in (250, 8, 240, 40)), strict=True))
+    prompts = Step(tuple(_prompt(slot, ids[:-1]) for slot, ids in asked.items()))
+    model.forward(lay_out(prompts, torch.float32, CPU), kv)
+    batch = lay_out(Step(tuple(_decode(slot, ids) for slot, ids in asked.items())), torch.float32, CPU)
+    assert len(batch.decodes) == (1 if call_in_keys else 4)
+    for got, ids in zip(model.forward(batch, kv), asked.values(), strict=True):
+        torch.testing.assert_close(got, pair.logits(ids), **CLOSE)
 
 
 def test_a_ragged_step_costs_its_tokens_and_a_padded_one_its_rectangle(prompt):
