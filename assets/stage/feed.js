@@ -26,10 +26,11 @@ export class Feed {
     this.timer = null;
     this.active = false;
     this.asking = false;
+    this.ended = false;
   }
 
   start() {
-    if (this.active || this.run.over) return;
+    if (this.active || this.ended) return;
     this.active = true;
     if (!this.asking) this._ask();
   }
@@ -73,6 +74,7 @@ export class Feed {
 
   _end(how) {
     this.stop();
+    this.ended = true;
     this.onEnd(this.run, how);
   }
 }

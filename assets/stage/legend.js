@@ -1,6 +1,6 @@
 /** What the textures of the cells mean, drawn by the same code that paints the cells. */
 
-import { el } from "./dom.js";
+import { el, setText } from "./dom.js";
 import { DEAD, PREFILL, USEFUL } from "./lane.js";
 import { paintRow, paintPrompt } from "./tile.js";
 
@@ -25,7 +25,14 @@ export class Legend {
       const mark = el("i", { class: `kv ${name}`, "aria-hidden": "true" });
       return el("li", {}, mark, el("span", { text: t(`stage.legend.${name}`) }));
     });
-    this.node.replaceChildren(...items, ...memory);
+    this.budget = { mark: el("b", { "aria-hidden": "true" }), text: el("span") };
+    this.node.replaceChildren(...items, ...memory, el("li", {}, this.budget.mark, this.budget.text));
+  }
+
+  /** How the KV budget is shown: as a line, or as lying beyond the scale. */
+  showBudget(beyond, t) {
+    setText(this.budget.mark, beyond ? "»" : "┄┄");
+    setText(this.budget.text, t(beyond ? "stage.legend.beyond" : "stage.legend.budget"));
   }
 }
 

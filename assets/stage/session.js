@@ -48,7 +48,8 @@ export class Session {
       run.takeRecord(record, over ?? true);
       this._remember(run);
     }
-    if (!url || this.feeds.has(id)) return;
+    if (!url) this._dropFeed(id);
+    if (!url || this.feeds.has(id) || run.over) return;
     const news = () => this.update();
     this.feeds.set(id, new Feed(run, url, news, (ended, how) => this._ended(ended, how)));
   }
@@ -73,10 +74,14 @@ export class Session {
     const old = [...this.runs.keys()].filter((id) => !ids.includes(id));
     for (const id of old.slice(0, Math.max(0, old.length - KEPT_RUNS))) {
       this.runs.delete(id);
-      this.feeds.get(id)?.stop();
-      this.feeds.delete(id);
+      this._dropFeed(id);
       this.situations.delete(id);
     }
+  }
+
+  _dropFeed(id) {
+    this.feeds.get(id)?.stop();
+    this.feeds.delete(id);
   }
 
   /** Earlier results in the situation that is shown now. */

@@ -41,6 +41,7 @@ export class Stage {
     this.readings?.destroy();
     this.t = makeText(strings);
     this.colours = colours;
+    this.theme = null;
     this.lanes = [];
     const actions = this._actions();
     this.canvas = el("canvas", { role: "img", tabindex: 0, class: "cells" });
@@ -98,12 +99,21 @@ export class Stage {
 
   // ---- what to show
 
+  /** Called with every update of the page; nothing is built anew where the theme is as it was. */
   readTheme() {
-    this.theme = readTheme(this.root, this.colours);
+    const theme = readTheme(this.root, this.colours);
+    if (theme.key === this.theme?.key) return;
+    this.theme = theme;
     this.stamp += 1;
     this.legend.build(this.theme, this.t);
-    if (this.lanes.length) this.readings.build(this.shown, this.theme);
+    if (this.lanes.length) this._buildLanes();
     this.fit();
+  }
+
+  _buildLanes() {
+    this.kvScale = kvScaleOf(this.lanes);
+    this.legend.showBudget(this.lanes.some((lane) => lane.kvBudget > this.kvScale), this.t);
+    this.readings.build(this.shown, this.theme);
   }
 
   showKnobs(spec) {
@@ -119,8 +129,7 @@ export class Stage {
     if (changed && lanes.length) {
       this.lanes = lanes;
       this.hand.point(null);
-      this.kvScale = kvScaleOf(lanes);
-      this.readings.build(shown, this.theme);
+      this._buildLanes();
       this.fit();
     }
     for (const { run } of shown) for (const [token, piece] of run.pieces) this.pieces.set(token, piece);

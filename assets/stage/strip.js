@@ -10,7 +10,7 @@ import { INK } from "./theme.js";
 
 const TILE = 512; // CSS pixels
 const MOST_TILES = 24; // of a lane, about 25,000 pixels of past
-const LABELLED = 8; // CSS pixels: in lower seats a number cannot be read
+const LABELLED = 7.5; // CSS pixels: in lower seats a number cannot be read
 const WRITTEN = 34; // CSS pixels: cells wider than this show their token's text
 
 export class Strip {

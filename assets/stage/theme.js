@@ -21,11 +21,14 @@ export function readTheme(element, colours) {
   const tint = (request) => colours.requests[request % colours.requests.length];
   const mark = dark ? "#f2f3f5" : INK; // edges, hatches and dots
   const scale = window.devicePixelRatio || 1;
+  const secondary = variable("--st-secondary-background-color", FALLBACK.secondary);
+  const primary = variable("--st-primary-color", FALLBACK.primary);
   return {
+    key: [text, background, secondary, primary, style.fontSize, style.fontFamily, scale].join(),
     text,
     background,
-    secondary: variable("--st-secondary-background-color", FALLBACK.secondary),
-    primary: variable("--st-primary-color", FALLBACK.primary),
+    secondary,
+    primary,
     muted: mix(text, background, 0.66),
     faint: mix(text, background, 0.16),
     em: parseFloat(style.fontSize) || 16,

@@ -69,6 +69,7 @@ export function paintPrompt(pen, span, box, theme) {
   fill(pen, { ...box, w: upright }, theme.mark);
   if (box.w < 3 * upright) return;
   fill(pen, { ...box, x: box.x + box.w - upright, w: upright }, theme.mark);
+  if (box.h < 5 * theme.scale) return; // so low that its edges would be all of it
   fill(pen, { ...box, h: level }, theme.mark);
   fill(pen, { ...box, y: box.y + box.h - level, h: level }, theme.mark);
 }

@@ -128,7 +128,9 @@ def test_a_missing_route_is_found_out_by_its_answer_and_reported(live, site):
     page, _ = live
     site.route_is_missing = True
     page.wait_for_function("told.triggers.length > 0")
-    assert page.evaluate("told.triggers") == [["unreachable", "live"]]
+    page.evaluate("mountStage(data)")
+    page.wait_for_timeout(200)
+    assert page.evaluate("told.triggers") == [["unreachable", "live"]], "once, or the page would rerun for ever"
 
 
 def test_without_a_route_a_growing_record_may_be_handed_in(live, site, records, demo):

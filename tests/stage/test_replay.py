@@ -2,6 +2,8 @@
 
 import pytest
 
+from lab.analysis.timeline import request_times
+
 PLAYER = "() => { const p = stage().player; return { time: p.time, end: p.end, playing: p.playing }; }"
 KNOBS = {
     "revision": "1",
@@ -54,7 +56,7 @@ def test_play_pause_speed_step_and_scrub(show):
     assert page.evaluate(PLAYER)["time"] < after
     page.get_by_label("Time on the lanes' clocks").fill("1.5")
     assert page.evaluate(PLAYER)["time"] == pytest.approx(1.5)
-    assert page.get_by_label("Time on the lanes' clocks").get_attribute("aria-valuetext").startswith("1.50 s of")
+    page.locator("[aria-valuetext^='1.50 s of']").wait_for()
 
 
 @pytest.mark.parametrize("kind", ["left", "refilled", "finished", "memory"])
@@ -94,6 +96,13 @@ def test_the_playhead_survives_updates_of_the_page_and_a_remount(show, records, 
     page.evaluate("mountStage(data)")
     page.wait_for_function("stage().counters.mounts === 2")
     assert page.evaluate(PLAYER)["time"] == 1.25
+
+
+def test_an_update_of_the_page_leaves_the_focus_where_it_is(show):
+    page = show()
+    page.get_by_role("button", name="TPOT p50").focus()
+    page.evaluate("mountStage(data)")
+    assert page.evaluate("document.getElementById('host').shadowRoot.activeElement.textContent") == "TPOT p50"
 
 
 def test_a_superseded_clean_up_does_not_end_the_stage(show):
@@ -148,6 +157,21 @@ def test_hovering_a_cell_describes_it_and_a_press_pins_it(show):
     page.mouse.up()
     page.mouse.move(5, 5)
     assert card.inner_text() == text
+
+
+def test_hovering_a_chip_says_how_long_the_request_has_waited(show, demo):
+    page = show()
+    seek(page, 2.0)
+    box = page.locator("canvas.cells").bounding_box()
+    at = page.evaluate(
+        "() => { const { layout, theme } = stage().stage; const { now } = layout.lanes[0];"
+        " return [now.x + 1.5 * theme.em, now.y + 1.6 * theme.em]; }"
+    )
+    page.mouse.move(box["x"] + at[0], box["y"] + at[1])
+    times = request_times(demo.workload, demo.lanes[0])
+    first = next(r for r in times if r.arrival <= 2.0 < r.first_scheduled)
+    page.get_by_text(f"none · request {first.id}").wait_for()
+    assert f"waiting {2.0 - first.arrival:.2f} s" in page.locator(".card").inner_text()
 
 
 def test_answers_stream_up_to_the_playhead_and_end_whole(show, demo):

@@ -82,6 +82,11 @@ export const tests = {
     }
     equal(scales.size <= 2, true);
   },
+  "a run that has just begun is not blown up to fill the width": () => {
+    const v = new View();
+    v.settle(1000, { time: 0.01, end: 0.01, live: true }, 0.02, 16);
+    near(v.perSecond, 700);
+  },
   "zooming keeps the moment under the hand where it is": () => {
     const v = new View();
     v.settle(1000, { time: 50, end: 100, live: false }, 0.02, 16);
