@@ -112,7 +112,8 @@ class Host:
         self._engine = engine
         gc.collect()
         gc.freeze()  # the model's many objects are never garbage; a later collection need not visit them
-        self._report(Ready(engine.model, engine.device, engine.dtype, engine.threads))
+        folder = str(engine.folder or "")
+        self._report(Ready(engine.model, engine.device, engine.dtype, engine.threads, folder))
 
     def _carry_out_run(self, job: str, spec: RunSpec) -> None:
         if self._engine is None:

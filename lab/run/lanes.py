@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lab.run.clock import Clock, VirtualClock
 from lab.run.lane import Lane, seats_needed
-from lab.scheduling.policy import Policy
+from lab.scheduling.policy import MODES, Policy
 from lab.workload.request import Workload
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class RunSpec:
 
     policies      one lane each; their names must differ
     kv_budget_mb  KV cache that each group of each lane may reserve, in MB (10^6 bytes);
-                  None = an equal share of 0.9 × the memory that is free
+                  None = an equal share of 0.9 × the memory that is free, for at least four lanes
     groups        replicas of the model per lane
     free_eos      answers end by themselves, not at a length found before and forced in every lane
     """
@@ -72,7 +72,8 @@ def build_lanes(
 
 
 def _kv_budget_tokens(spec: RunSpec, engine: Engine) -> int:
-    shares = len(spec.policies) * spec.groups
+    # A lane that is run again alone must have the budget that it has beside the others.
+    shares = max(len(MODES), len(spec.policies)) * spec.groups
     share = 0.9 * engine.free_memory() / shares
     budget = share if spec.kv_budget_mb is None else spec.kv_budget_mb * 1e6
     tokens = int(budget // engine.kv_bytes_per_token)

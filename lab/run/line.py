@@ -8,17 +8,18 @@ from __future__ import annotations
 import uuid
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from lab.run.column_log import ColumnLog, Mark
 from lab.run.job import Progress
 from lab.run.lanes import RunSpec
 from lab.run.record import Columns, RunRecord
+from lab.scheduling.policy import Policy
 
 RUNNING_UNSEEN = 30.0  # seconds
 WAITING_UNSEEN = 120.0  # a browser's background tab asks once a minute
-KEPT_RUNS = 24
+KEPT_RUNS = 48
 KEPT_SECONDS = 3600.0
 MOST_WAITING = 64
 
@@ -88,6 +89,14 @@ class Line:
     def find(self, job_id: str) -> Job | None:
         return self._jobs.get(job_id)
 
+    def measured(self, spec: RunSpec) -> dict[str, Job]:
+        """By the name of a policy: the latest finished job that measured it on this work, under these settings."""
+        found: dict[str, Job] = {}
+        for job in self._jobs.values():
+            if job.state is State.FINISHED:
+                found.update({p.name: job for p in spec.policies if _measured(job.spec, spec, p)})
+        return found
+
     def __iter__(self) -> Iterator[Job]:
         """All that have not ended, first in line first; the line may be changed meanwhile."""
         return iter(list(self._line))
@@ -128,3 +137,8 @@ class Line:
             for job in self._line
             if now - job.seen > (RUNNING_UNSEEN if job.state is State.RUNNING else WAITING_UNSEEN)
         ]
+
+
+def _measured(done: RunSpec, asked: RunSpec, policy: Policy) -> bool:
+    """Is this lane of what is asked a lane of what was done? All else that is asked must be equal."""
+    return policy in done.policies and replace(done, policies=(policy,)) == replace(asked, policies=(policy,))

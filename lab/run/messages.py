@@ -57,12 +57,13 @@ class Loading(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """The model is loaded; jobs may come."""
+    """The model is loaded; jobs may come. `folder` is where its tokenizer lies, "" for a model without one."""
 
     model: str
     device: str
     dtype: str
     threads: int
+    folder: str = ""
 
 
 class LoadFailed(NamedTuple):

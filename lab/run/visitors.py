@@ -55,6 +55,7 @@ class Look:
 
     job: str
     owner: str
+    modes: tuple[str, ...]
     state: State
     place: int
     stopping: bool
@@ -115,9 +116,15 @@ class Device:
             job.seen = self._now()
             stopping = job.stopping is not None and not job.state.over
             place = self._line.place(job)
+            modes = tuple(policy.name for policy in job.spec.policies)
             return Look(
-                job.id, job.owner, job.state, place, stopping, job.progress, job.why, job.detail, job.record
+                job.id, job.owner, modes, job.state, place, stopping, job.progress, job.why, job.detail, job.record
             )
+
+    def measured(self, spec: RunSpec) -> dict[str, str]:
+        """Lanes that need not be run again: policy name -> id of the run, by whomever, that measured it."""
+        with self._lock:
+            return {name: job.id for name, job in self._line.measured(spec).items()}
 
     def since(self, job_id: str, marks: Sequence[Mark] = ()) -> tuple[Columns, ...] | None:
         """What each lane has grown by since `marks` were its `Mark`s (from its beginning where there are none);

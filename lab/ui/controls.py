@@ -38,7 +38,8 @@ def current_language() -> Language:
 
 
 def show_knobs(words: Words) -> Choice:
-    """Title and knobs, in two rows; on a tab's first run the knobs are set from its address."""
+    """Title and what to run, in one row; on a tab's first run all is set from its address. The sliders that
+    change a run in progress of teaching (rate, batch size, window, KV budget) are the stage's own."""
     _set_from_address()
     chosen = st.session_state["scenario"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="knobs_what"):
@@ -48,25 +49,21 @@ def show_knobs(words: Words) -> Choice:
             list(SCENARIOS),
             format_func=lambda name: words(f"scenario.{name}.name"),
             key="scenario",
-            width=180,
+            width=170,
             help=words(f"scenario.{chosen}.about"),
         )
         list_place = st.container(width="content")
+        requests = _number("requests", words, str(SCENARIOS[scenario].requests), disabled=scenario == "own")
+        seed = _number("seed", words, "0")
         modes = st.pills(
             words("knob.modes"), MODES, selection_mode="multi", key="modes", help=words("knob.help.modes")
         )
-        st.button(words("run.button"), type="primary", key="run", on_click=_press_run, width=110)
+        st.button(words("run.button"), type="primary", key="run", on_click=_press_run, width=100)
+        st.button(words("run.reset"), key="reset", on_click=_reset, width="content")
         st.space("stretch")
-        st.segmented_control(
-            words("page.language"),
-            LANGUAGES,
-            format_func=_LANGUAGE_NAMES.__getitem__,
-            key="language",
-            label_visibility="collapsed",
-            required=True,
-        )
+        _page_switches(words)
     own = _own_prompts(words) if scenario == "own" else []
-    knobs = _numbers(scenario, tuple(m for m in MODES if m in modes), words)
+    knobs = _knobs(scenario, tuple(m for m in MODES if m in modes), requests, seed)
     _show_notices(words)
     choice = _choice(knobs, own, words)
     with list_place:
@@ -74,13 +71,50 @@ def show_knobs(words: Words) -> Choice:
     return choice
 
 
-def write_address(knobs: Knobs, language: Language, job: str | None) -> None:
+def _page_switches(words: Words) -> None:
+    st.toggle(words("page.present"), key="present", help=words("page.present_help"))
+    st.segmented_control(
+        words("page.language"),
+        LANGUAGES,
+        format_func=_LANGUAGE_NAMES.__getitem__,
+        key="language",
+        label_visibility="collapsed",
+        required=True,
+    )
+
+
+def _knobs(scenario: str, modes: tuple[str, ...], requests: float | None, seed: float | None) -> Knobs:
+    """The widgets' values, and those that the stage's sliders set last."""
+    state = st.session_state
+    return Knobs(
+        scenario=scenario,
+        modes=modes,
+        batch=int(state["batch"]),
+        window=int(state["window"]),
+        rate=state["rate"],
+        requests=None if requests is None else int(requests),
+        seed=DEFAULTS.seed if seed is None else int(seed),
+        kv=state["kv"],
+    )
+
+
+def _reset() -> None:
+    """All knobs as on a first visit; the scenario stays. The stage takes its sliders' values anew."""
+    for name in BOUNDS:
+        st.session_state[name] = getattr(DEFAULTS, name)
+    st.session_state["modes"] = list(DEFAULTS.modes)
+    st.session_state["revision"] = st.session_state.get("revision", 0) + 1
+
+
+def write_address(knobs: Knobs, language: Language, runs: str) -> None:
     """The address opens the page as it is now; a visitor's own prompts stay out of it."""
     query = to_query(knobs)
     if language != language_of(st.context.locale):
         query["lang"] = language
-    if job is not None:
-        query["run"] = job
+    if runs:
+        query["run"] = runs
+    if st.session_state["present"]:
+        query["present"] = "1"
     if query != st.query_params.to_dict():
         st.query_params.from_dict(query)
 
@@ -96,6 +130,7 @@ def _set_from_address() -> None:
     for name in ("scenario", *BOUNDS):
         st.session_state[name] = getattr(knobs, name)
     st.session_state["modes"] = list(knobs.modes)
+    st.session_state["present"] = st.query_params.get("present") == "1"
     st.session_state["notices"] = [(notice, st.session_state[notice.knob]) for notice in notices]
 
 
@@ -123,34 +158,6 @@ def _own_prompts(words: Words) -> list[str]:
     return text[:_OWN_CHARACTERS].splitlines()
 
 
-def _numbers(scenario: str, modes: tuple[str, ...], words: Words) -> Knobs:
-    table = SCENARIOS[scenario]
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="knobs_how"):
-        batch = _slider("batch", words)
-        window = _slider("window", words, step=5)
-        rate = _number("rate", words, words("knob.all_at_once") if table.rate is None else f"{table.rate:g}")
-        requests = _number("requests", words, str(table.requests), disabled=scenario == "own")
-        seed = _number("seed", words, "0")
-        kv = _number("kv", words, words("knob.automatic"))
-    return Knobs(
-        scenario=scenario,
-        modes=modes,
-        batch=int(batch),
-        window=int(window),
-        rate=rate,
-        requests=None if requests is None else int(requests),
-        seed=DEFAULTS.seed if seed is None else int(seed),
-        kv=kv,
-    )
-
-
-def _slider(name: str, words: Words, step: int = 1) -> int:
-    bounds = BOUNDS[name]
-    label, helps = words(f"knob.{name}"), words(f"knob.help.{name}")
-    chosen: int = st.slider(label, int(bounds.least), int(bounds.most), step=step, key=name, help=helps, width=190)
-    return chosen
-
-
 def _number(name: str, words: Words, empty: str, *, disabled: bool = False) -> float | None:
     """A number that may be left empty; `empty` says what holds then."""
     bounds = BOUNDS[name]
@@ -166,7 +173,7 @@ def _number(name: str, words: Words, empty: str, *, disabled: bool = False) -> f
         placeholder=empty,
         help=words(f"knob.help.{name}"),
         disabled=disabled,
-        width=150,
+        width=120,
     )
     return chosen
 

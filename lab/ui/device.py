@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Callable
+from pathlib import Path
 
 import streamlit as st
 
+from lab.engine.text import Text
 from lab.run.messages import Load
 from lab.run.visitors import Device
 
@@ -28,6 +31,17 @@ def new_device() -> Device:
 def device() -> Device:
     """Started on first use; the same for all visitors."""
     return new_device()
+
+
+def token_bytes(job: str) -> Callable[[int], bytes] | None:
+    """The text of the loaded model's tokens, for whoever follows a run; None where there is no tokenizer."""
+    facts = device().engine.facts
+    return _text(facts.folder).token_bytes if facts is not None and facts.folder else None
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _text(folder: str) -> Text:
+    return Text.load(Path(folder))
 
 
 def me() -> str:

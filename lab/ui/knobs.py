@@ -32,6 +32,15 @@ BOUNDS = {
     "kv": Bounds(1, 1_000_000, False),
 }
 
+# The stage's sliders: its name of each, our name, and where it may stand; None = no value of its own.
+ON_STAGE = {"rate": "rate", "max_batch_size": "batch", "max_queue_delay_ms": "window", "kv_budget_mb": "kv"}
+STOPS: dict[str, tuple[float | None, ...]] = {
+    "rate": (None, 0.25, 0.5, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64),
+    "max_batch_size": (1, 2, 3, 4, 6, 8, 12, 16, 24, 32),
+    "max_queue_delay_ms": tuple(range(0, 501, 10)),
+    "kv_budget_mb": (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, None),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Knobs:
@@ -45,6 +54,21 @@ class Knobs:
     requests: int | None = None
     seed: int = 0
     kv: float | None = None
+
+    @property
+    def on_stage(self) -> dict[str, float | None]:
+        """The values of the stage's sliders, by the stage's names."""
+        return {theirs: getattr(self, ours) for theirs, ours in ON_STAGE.items()}
+
+    @staticmethod
+    def from_stage(told: Mapping[str, object]) -> dict[str, float | None]:
+        """What the sliders say, by our names. A browser may say anything: only their own stops count."""
+        return {
+            ours: value
+            for theirs, ours in ON_STAGE.items()
+            for value in STOPS[theirs]
+            if theirs in told and told[theirs] == value and not isinstance(told[theirs], bool)
+        }
 
     def workload(self, own_prompts: Sequence[str]) -> Workload:
         """Raises ValueError, one sentence, for what the scenario does not take."""

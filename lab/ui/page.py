@@ -1,4 +1,4 @@
-"""The page: knobs, then the run in progress or its result, or what to do first."""
+"""The Lab page: knobs, the stage, and what the finished lanes say. Or, by a watch link, somebody's stage."""
 
 from __future__ import annotations
 
@@ -6,60 +6,92 @@ import streamlit as st
 
 from lab.run.line import State
 from lab.run.visitors import Look
+from lab.ui.board import Board, fill, from_address
+from lab.ui.channels import channels, my_link
 from lab.ui.controls import Choice, current_language, show_knobs, write_address
 from lab.ui.device import device, me
+from lab.ui.keep import show_keep, shown_record
 from lab.ui.markup import as_typed
 from lab.ui.progress import show_engine, show_progress
-from lab.ui.result import show_result
-from lab.ui.style import STYLE
+from lab.ui.result import show_board_result, show_record_result
+from lab.ui.scene import show_board, show_record
+from lab.ui.style import page_style
 from lab.ui.views.modes import modes_table
 from lab.ui.views.requests import requests_table
+from lab.ui.watch import show_watched
 from lab.ui.words import Words
 
 
 def show_page() -> None:
     st.set_page_config(page_title="Batching Lab", page_icon="🚌", layout="wide")
-    st.html(STYLE)
+    st.html(page_style(st.session_state.get("present", st.query_params.get("present") == "1")))
     words = Words(current_language())
+    watched = st.query_params.get("watch")
+    if watched is not None:
+        show_watched(watched, words)
+        return
     choice = show_knobs(words)
-    look = _current_run(words)
+    board = _current_board(words)
     if st.session_state.pop("pressed_run", False):
-        look = _submit(choice, words)
-    write_address(choice.knobs, words.language, look.job if look else None)
-    if look is None:
-        _show_first_visit(choice, words)
-    elif not look.state.over:
-        show_progress(look.job, words)
-        _show_modes_and_requests(choice, words)
-    elif look.state is State.FINISHED and look.record is not None:
-        show_result(look.record, choice, words)
+        board = _run(choice, board, words)
+    board = _drop_what_failed(board, words)
+    st.session_state["board"] = board
+    channels().show(my_link(), board)
+    write_address(choice.knobs, words.language, board.address)
+    _show(board, choice, words)
+
+
+def _show(board: Board, choice: Choice, words: Words) -> None:
+    kept = shown_record()
+    if kept is not None:
+        show_record(kept, choice, words)
+        show_record_result(kept, words)
+    elif board.lanes:
+        for job in board.jobs:
+            if (look := device().look(job)) is not None and not look.state.over:
+                show_progress(job, words)
+        show_board(board, choice, words)
+        show_board_result(board, choice, words)
     else:
-        _show_end(look, words)
         _show_first_visit(choice, words)
+    show_keep(board, words)
 
 
-def _current_run(words: Words) -> Look | None:
-    """The run of this tab, or the one that its address names."""
-    job = st.session_state.get("job") or st.query_params.get("run")
-    if job is None:
-        return None
-    look = device().look(job)
-    if look is None:
+def _current_board(words: Words) -> Board:
+    """The board of this tab, or the one that its address names."""
+    board: Board | None = st.session_state.get("board")
+    if board is None:
+        named = st.query_params.get("run", "")
+        board = from_address(device(), named)
+        if named and not board.lanes:
+            st.info(words("notice.gone"))
+    forgotten = [job for job in board.jobs if device().look(job) is None]
+    if forgotten:
         st.info(words("notice.gone"))
-    st.session_state["job"] = None if look is None else job
-    return look
+    for job in forgotten:
+        board = board.without(job)
+    return board
 
 
-def _submit(choice: Choice, words: Words) -> Look | None:
+def _run(choice: Choice, board: Board, words: Words) -> Board:
+    st.session_state["kept_shown"] = None
     if choice.spec is None:
-        return None
+        return board
     try:
-        job = device().submit(choice.spec, me())
+        return fill(device(), choice.spec, me(), board)
     except ValueError as error:
         st.error(words("why.wrong", detail=as_typed(error)))
-        return None
-    st.session_state["job"] = job
-    return device().look(job)
+        return board
+
+
+def _drop_what_failed(board: Board, words: Words) -> Board:
+    """Runs that ended without a result leave a sentence, and their lanes the board."""
+    for job in board.jobs:
+        look = device().look(job)
+        if look is not None and look.state in (State.FAILED, State.CANCELLED):
+            _show_end(look, words)
+            board = board.without(job)
+    return board
 
 
 def _show_end(look: Look, words: Words) -> None:
@@ -74,16 +106,12 @@ def _show_first_visit(choice: Choice, words: Words) -> None:
         st.subheader(words("empty.title"), anchor=False)
         st.markdown(words("empty.lead"))
         show_engine(words)
-        _show_modes_and_requests(choice, words)
-
-
-def _show_modes_and_requests(choice: Choice, words: Words) -> None:
-    left, right = st.columns([5, 6], gap="large")
-    with left:
-        st.markdown(f"**{words('empty.modes')}**")
-        st.html(modes_table(choice.knobs, words))
-    with right:
-        st.markdown(f"**{words('empty.list')}**")
-        if choice.workload is not None:
-            with st.container(height=300, border=False):
-                st.html(requests_table(choice.workload, words))
+        left, right = st.columns([5, 6], gap="large")
+        with left:
+            st.markdown(f"**{words('empty.modes')}**")
+            st.html(modes_table(choice.knobs, words))
+        with right:
+            st.markdown(f"**{words('empty.list')}**")
+            if choice.workload is not None:
+                with st.container(height=300, border=False):
+                    st.html(requests_table(choice.workload, words))

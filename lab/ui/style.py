@@ -1,5 +1,13 @@
 """The page's own CSS, for the tables that Streamlit has no element for. Colours derive from the text's colour."""
 
+from functools import cache
 from pathlib import Path
 
-STYLE = Path(__file__).resolve().parents[2] / "assets" / "page.css"
+_PAGE = Path(__file__).resolve().parents[2] / "assets" / "page.css"
+_PROJECTOR = "html { font-size: 20px; } .stMainBlockContainer { max-width: none; }"
+
+
+@cache
+def page_style(present: bool) -> str:
+    """`present` is for a projector: everything larger, legible from the back row."""
+    return f"<style>{_PAGE.read_text(encoding='utf-8')}{_PROJECTOR if present else ''}</style>"

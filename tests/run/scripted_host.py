@@ -71,6 +71,7 @@ class Engine:
     model, revision, dtype, device, threads = "scripted", "1", "float32", "no device", 1
     weight_bytes, kv_bytes_per_token = 270_000_000, 46_080
     stop_ids = frozenset({STOP})
+    folder = None
     fingerprint = "scripted"
     shape = SimpleNamespace(context=8192)
     text = Text()

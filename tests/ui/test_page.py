@@ -30,9 +30,28 @@ def press_run(at):
     return at.button(key="run").click().run()
 
 
+def job_of(at):
+    """The run that this tab started last."""
+    return at.session_state["board"].pending
+
+
+def stage(at):
+    """What the stage is given to show; None where it is not on the page."""
+    mounted = at.get("bidi_component")
+    return json.loads(mounted[0].proto.json) if mounted else None
+
+
+def let_go(at, **values):
+    """As the stage reports a slider that was let go."""
+    for name, value in values.items():
+        at.session_state[name] = value
+    at.session_state["pressed_run"] = True
+    return at.run()
+
+
 def finish(at, wait_for):
     """Wait for the run of this tab and draw the page again, as the progress does by itself in a browser."""
-    job = at.session_state["job"]
+    job = job_of(at)
     wait_for(lambda: the_device().look(job).state.over)
     return at.run()
 
@@ -44,6 +63,7 @@ def test_a_first_visit_says_what_this_is_and_what_to_do(page):
     assert "press **Run**" in texts(at)
     assert "Why is" in html(at) or "What is" in html(at)  # the requests are listed before a run
     assert not at.get("plotly_chart")
+    assert stage(at) is None
 
 
 def test_all_labels_are_there_in_both_languages(page):
@@ -63,10 +83,8 @@ def test_a_run_shows_its_progress_then_lanes_score_answers_and_origin(page, wait
     assert at.button(key="cancel").label == "Cancel"
     at = finish(at, wait_for)
     assert not at.exception
-    charts = at.get("plotly_chart")
-    assert len(charts) == 2
-    drawn = json.loads(charts[0].proto.spec)
-    assert {f"<b>{name}</b>" for name in MODES} <= {a["text"] for a in drawn["layout"]["annotations"]}
+    assert [lane["lane"] for lane in stage(at)["lanes"]] == list(MODES)
+    assert len(at.get("plotly_chart")) == 5
     assert "Throughput" in html(at)
     assert "the same in all modes" in html(at)
     assert "Measured here at" in texts(at)
@@ -76,7 +94,8 @@ def test_a_run_shows_its_progress_then_lanes_score_answers_and_origin(page, wait
 
 def test_the_result_says_when_the_knobs_have_moved_on(page, wait_for):
     at = finish(press_run(page(requests="2", batch="2")), wait_for)
-    at.slider(key="batch").set_value(3).run()
+    at.session_state["batch"] = 3
+    at.run()
     assert EN("run.changed") in texts(at)
 
 
@@ -84,7 +103,7 @@ def test_a_run_can_be_cancelled(page, wait_for):
     at = page(scenario="own")
     at.text_area(key="own").set_value("slow\nslow\nslow").run()
     at = press_run(at)
-    wait_for(lambda: the_device().look(at.session_state["job"]).record is not None)
+    wait_for(lambda: the_device().look(job_of(at)).record is not None)
     at.button(key="cancel").click().run()
     at = finish(at, wait_for)
     assert EN("why.asked") in texts(at)
@@ -124,13 +143,13 @@ def test_pressing_run_twice_leaves_one_run_and_a_place_in_line_is_told(page, dev
     first = page(scenario="own")
     first.text_area(key="own").set_value("slow\n" * 8).run()
     first = press_run(first)
-    wait_for(lambda: device.look(first.session_state["job"]).record is not None)
+    wait_for(lambda: device.look(job_of(first)).record is not None)
     second = press_run(page(requests="2"))
-    before = second.session_state["job"]
+    before = job_of(second)
     second = press_run(second)
     assert device.look(before).why == "replaced"
     assert EN("line.place", place=1) in second.get("progress")[0].proto.text
-    assert device.look(first.session_state["job"]).place == 0
+    assert device.look(job_of(first)).place == 0
 
 
 def test_visitors_see_each_their_own_run(page, wait_for):
@@ -148,8 +167,8 @@ def test_an_address_with_a_run_shows_it_to_others_who_cannot_cancel_it(page, wai
     theirs = page(run=mine.query_params["run"])
     assert EN("run.watching") in texts(theirs)
     assert "cancel" not in [button.key for button in theirs.button]
-    theirs = finish(theirs, wait_for)
-    assert theirs.get("plotly_chart")
+    wait_for(lambda: the_device().look(job_of(mine)).state.over)
+    assert theirs.run().get("plotly_chart")
 
 
 def test_a_forgotten_run_in_the_address_is_said_and_taken_out(page):
@@ -160,12 +179,13 @@ def test_a_forgotten_run_in_the_address_is_said_and_taken_out(page):
 
 def test_an_address_sets_the_knobs_and_what_is_out_of_bounds_is_clamped_and_said(page):
     at = page(scenario="mixed", batch="99", window="120", modes="static,continuous", rate="nonsense")
-    assert at.slider(key="batch").value == 32
-    assert at.slider(key="window").value == 120
+    assert at.session_state["batch"] == 32
+    assert at.session_state["window"] == 120
     assert at.selectbox(key="scenario").value == "mixed"
     assert "was '99'; the lab takes 32" in texts(at)
     assert "'nonsense'" in texts(at)
-    at.slider(key="batch").set_value(4).run()
+    at.session_state["batch"] = 4
+    at.run()
     assert "was '99'" not in texts(at)
     assert at.query_params["batch"] == "4"
     assert at.query_params["modes"] == "static,continuous"
@@ -190,7 +210,7 @@ def test_too_many_prompts_are_a_sentence_and_run_nothing(page):
     at.text_area(key="own").set_value("x\n" * 17).run()
     assert "there are 17 prompts; at most 16 are taken" in as_read(at.warning[0].value)
     at = press_run(at)
-    assert "job" not in at.session_state
+    assert at.session_state["board"].lanes == ()
     assert not at.exception
 
 
@@ -199,3 +219,67 @@ def test_no_modes_is_a_sentence(page):
     at.get_by_key("modes").set_value([]).run()
     assert EN("notice.no_modes") in texts(at)
     assert not at.exception
+
+
+def test_a_slider_that_is_let_go_runs_only_the_lanes_that_it_concerns(page, wait_for):
+    at = finish(press_run(page(requests="3", batch="2")), wait_for)
+    before = {mode: job for job, mode in at.session_state["board"].lanes}
+    at = finish(let_go(at, window=200), wait_for)
+    after = {mode: job for job, mode in at.session_state["board"].lanes}
+    assert {mode for mode in MODES if before[mode] != after[mode]} == {"dynamic"}
+    assert [lane["lane"] for lane in stage(at)["lanes"]] == list(MODES)
+    at = finish(let_go(at, batch=3), wait_for)
+    last = {mode: job for job, mode in at.session_state["board"].lanes}
+    assert {mode for mode in MODES if after[mode] != last[mode]} == {"static", "dynamic", "continuous"}
+
+
+def test_a_setting_that_has_been_measured_comes_back_at_once_to_any_visitor(page, wait_for):
+    at = finish(press_run(page(requests="3", batch="2")), wait_for)
+    first = at.session_state["board"].lanes
+    at = finish(let_go(at, batch=3), wait_for)
+    at = let_go(at, batch=2)
+    assert at.session_state["board"].lanes == first
+    other = press_run(page(requests="3", batch="2"))
+    assert other.session_state["board"].lanes == first
+
+
+def test_run_measures_anew_what_is_on_the_board_already(page, wait_for):
+    at = finish(press_run(page(requests="2", modes="none")), wait_for)
+    first = at.session_state["board"].lanes
+    at = finish(press_run(at), wait_for)
+    assert at.session_state["board"].lanes != first
+
+
+def test_reset_brings_the_knobs_back_and_tells_the_stage_so(page, wait_for):
+    at = finish(press_run(page(requests="2", batch="2", window="120", rate="4")), wait_for)
+    assert [item["value"] for item in stage(at)["knobs"]["items"]] == [4, 2, 120, None]
+    revision = stage(at)["knobs"]["revision"]
+    at.button(key="reset").click().run()
+    assert [item["value"] for item in stage(at)["knobs"]["items"]] == [None, 8, 50, None]
+    assert stage(at)["knobs"]["revision"] != revision
+
+
+def test_a_watch_link_shows_its_owners_stage_and_every_run_that_follows(page, wait_for):
+    mine = page(requests="2")
+    token = mine.session_state["watch_token"]
+    theirs = page(watch=token)
+    assert EN("watch.nothing_yet") in texts(theirs)
+    mine = press_run(mine)
+    theirs.run()
+    assert [run["id"] for run in stage(theirs)["runs"]] == [job_of(mine)]
+    assert "knobs" not in stage(theirs) or stage(theirs)["knobs"] is None
+    assert not theirs.button
+    finish(mine, wait_for)
+    assert EN("watch.gone") in texts(page(watch="guessed"))
+
+
+def test_a_run_is_kept_by_name_for_this_visit(page, wait_for):
+    at = finish(press_run(page(requests="2")), wait_for)
+    at.text_input(key="keep_name").set_value("first").run()
+    at.button(key="keep_this").click().run()
+    at = at.run()
+    at.selectbox(key="kept_shown").select("first").run()
+    assert not at.exception
+    [shown] = stage(at)["runs"]
+    assert len(shown["record"]["lanes"]) == 4
+    assert "Measured here at" in texts(at)

@@ -33,7 +33,7 @@ class FakeRuns:
     """One run, "job"; `steps` of its first lane are there, none of its second."""
 
     def __init__(self, state=State.RUNNING, record=RECORD, steps=2, **look):
-        self.look_now = Look("job", "me", state, 0, False, None, None, "", record)
+        self.look_now = Look("job", "me", ("none",), state, 0, False, None, None, "", record)
         self.look_now = replace(self.look_now, **look)
         self.steps = steps
 

@@ -4,15 +4,15 @@ import pytest
 
 from lab.analysis.metrics import lane_metrics
 from lab.run.record import Columns, LaneRecord, RunRecord
+from lab.scheduling.policy import MODES
 from lab.ui.knobs import DEFAULTS
-from lab.ui.spans import seat_spans, seats_of
 from lab.ui.views.answers import answers_table, identity_line
+from lab.ui.views.charts import charts
 from lab.ui.views.kv import kv_alt, kv_figure
 from lab.ui.views.modes import modes_table
 from lab.ui.views.provenance import provenance_line
 from lab.ui.views.requests import requests_table
 from lab.ui.views.score import score_table
-from lab.ui.views.slots import slots_alt, slots_figure
 from lab.ui.words import Words
 
 EN = Words("en")
@@ -21,78 +21,6 @@ EVIL = "<img src=x onerror=alert(1)> & \"quotes\" '</td>'"
 
 def metrics_of(record):
     return [lane_metrics(record, lane) for lane in record.lanes]
-
-
-def spans_of(record, name):
-    return [(s.seat, s.request, s.kind, round(s.start, 3), round(s.end, 3)) for s in seat_spans(record.lane(name))]
-
-
-def test_a_padded_batch_shows_padding_and_the_finished_row_that_is_computed_on(make_record):
-    record = make_record([2, 4], prompts=[2, 4])
-    assert sorted(spans_of(record, "static")) == [
-        (0, 0, "dead", 0.2, 0.4),
-        (0, 0, "decode", 0.1, 0.2),
-        (0, 0, "padding", 0.05, 0.1),
-        (0, 0, "prefill", 0.0, 0.05),
-        (1, 1, "decode", 0.1, 0.4),
-        (1, 1, "prefill", 0.0, 0.1),
-    ]
-
-
-def test_a_refilled_seat_shows_one_request_after_the_other(make_record):
-    record = make_record([2, 4, 2])
-    seat = [s for s in spans_of(record, "continuous") if s[0] == 0]
-    assert sorted(seat, key=lambda s: s[3]) == [
-        (0, 0, "prefill", 0.0, 0.1),
-        (0, 0, "decode", 0.1, 0.2),
-        (0, 2, "prefill", 0.2, 0.3),
-        (0, 2, "decode", 0.3, 0.4),
-    ]
-
-
-def test_every_second_of_a_row_is_drawn_once(make_record):
-    record = make_record([3, 9, 1, 5, 5], prompts=[4, 1, 9, 2, 2], batch=3)
-    for lane in record.lanes:
-        drawn = sum(s.end - s.start for s in seat_spans(lane))
-        computed = sum(sum(run.seconds) * len(run.rows) for run in lane.runs())
-        assert drawn == pytest.approx(computed)
-
-
-def test_a_lane_has_no_more_seats_than_requests(make_record):
-    record = make_record([3, 3], batch=8)
-    assert [seats_of(lane, 2) for lane in record.lanes] == [1, 2, 2, 2]
-
-
-def test_the_lanes_share_one_time_axis_and_name_their_requests(make_record):
-    record = make_record([20, 20, 20])
-    figure = slots_figure(record, metrics_of(record), EN)
-    assert figure.layout.xaxis.matches == figure.layout.xaxis2.matches == figure.layout.xaxis3.matches == "x4"
-    numbers = {text for trace in figure.data if trace.type == "scatter" for text in trace.text}
-    assert numbers == {"0", "1", "2"}
-    labels = [a.text for a in figure.layout.annotations]
-    assert {"<b>none</b>", "<b>static</b>", "<b>dynamic</b>", "<b>continuous</b>"} <= set(labels)
-    assert any("tok/s" in label and "×1.5" in label for label in labels)
-
-
-def test_kinds_differ_by_more_than_colour(make_record):
-    record = make_record([2, 9], prompts=[2, 4])
-    figure = slots_figure(record, metrics_of(record), EN)
-    legend = {t.name: t.marker for t in figure.data if t.showlegend is None and t.name}
-    looks = [(m.pattern.shape or "", m.line.width > 0) for m in legend.values()]
-    assert len(legend) == 5
-    assert len({*looks}) >= 4
-
-
-def test_a_run_in_progress_can_be_drawn(make_record):
-    record = make_record([3, 3])
-    begun = RunRecord(
-        record.provenance,
-        record.workload,
-        tuple(LaneRecord(lane.policy, 1, 100, (), Columns()) for lane in record.lanes),
-    )
-    figure = slots_figure(begun, metrics_of(begun), EN)
-    assert len(figure.layout.annotations) == 12
-    kv_figure(begun, EN)
 
 
 def test_the_kv_chart_reaches_the_peaks_of_the_metrics(make_record):
@@ -183,13 +111,6 @@ def test_the_four_modes_are_explained_with_the_window_as_it_is_set():
     assert "waits 50 ms at most" in modes_table(DEFAULTS, EN)
 
 
-def test_a_chart_says_in_words_what_it_shows(make_record):
-    record = make_record([2, 2])
-    assert slots_alt(record, metrics_of(record), EN).startswith(
-        "Seats over time in 4 modes; total time: none 0.40 s"
-    )
-
-
 def _with_last_token(record, name, request, token):
     def changed(lane):
         c = lane.columns
@@ -202,9 +123,12 @@ def _with_last_token(record, name, request, token):
     return RunRecord(record.provenance, record.workload, lanes, record.logit_gaps, record.token_bytes)
 
 
-def test_every_bar_is_one_seat_high(make_record):
-    record = make_record([1, 9, 1, 9], batch=4)
-    figure = slots_figure(record, metrics_of(record), EN)
-    widths = {trace.width for trace in figure.data if trace.type == "bar" and trace.y and trace.y[0] is not None}
-    assert None not in widths
-    assert max(widths) <= 1
+def test_every_chart_has_a_line_a_mode_a_caption_and_words_for_what_it_shows(make_record):
+    record = make_record([2, 5])
+    made = charts(record, metrics_of(record), EN)
+    assert [chart.name for chart in made] == ["ttft", "e2e", "queue", "tokens", "kv"]
+    for chart in made[:-1]:
+        assert [trace.name for trace in chart.figure.data] == list(MODES)
+    assert all(chart.caption and chart.alt for chart in made)
+    tokens = {trace.name: trace.y[-1] for trace in made[3].figure.data}
+    assert tokens == dict.fromkeys(MODES, 7)

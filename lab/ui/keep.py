@@ -1,0 +1,112 @@
+"""Share and keep: links, files to take along, and runs kept by name for this visit. No file is written here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from lab.analysis.tables import csv_text, metrics_table, requests_table
+from lab.run.record import RunRecord
+from lab.run.record_file import from_json, to_json
+from lab.ui.board import Board
+from lab.ui.channels import my_link
+from lab.ui.markup import as_typed
+from lab.ui.result import finished_record
+from lab.ui.words import Words
+
+MOST_KEPT = 12
+MOST_UPLOAD_MB = 20
+
+
+def shown_record() -> RunRecord | None:
+    """The kept run that the visitor wants to see; None: what the knobs say."""
+    name = st.session_state.get("kept_shown")
+    return _kept().get(name) if name else None
+
+
+def show_keep(board: Board, words: Words) -> None:
+    record = shown_record() or finished_record(board)
+    with st.container(horizontal=True, gap="small", key="keep"):
+        _share(words)
+        if record is not None:
+            _downloads(record, words)
+        with st.popover(words("keep.runs"), width="content"):
+            if record is not None:
+                _keep_this(record, words)
+            _choose(words)
+            _load(words)
+
+
+def _kept() -> dict[str, RunRecord]:
+    kept: dict[str, RunRecord] = st.session_state.setdefault("kept", {})
+    return kept
+
+
+def _share(words: Words) -> None:
+    with st.popover(words("share.button"), width="content"):
+        base = (st.context.url or "").split("?")[0]
+        st.markdown(words("share.settings"))
+        st.code(f"{base}?{_query()}", language=None)
+        st.markdown(words("share.watch"))
+        st.code(f"{base}?watch={my_link()}", language=None)
+
+
+def _query() -> str:
+    """The address of the settings alone: a run is forgotten one day, settings are not."""
+    from urllib.parse import urlencode
+
+    return urlencode({name: value for name, value in st.query_params.to_dict().items() if name != "run"})
+
+
+def _downloads(record: RunRecord, words: Words) -> None:
+    stem = f"batching-lab-{record.workload.name}"
+    files = (
+        ("record.json", "application/json", lambda: to_json(record)),
+        ("metrics.csv", "text/csv", lambda: csv_text(metrics_table(record))),
+        ("requests.csv", "text/csv", lambda: csv_text(requests_table(record))),
+    )
+    with st.popover(words("keep.download"), width="content"):
+        for name, mime, make in files:
+            st.download_button(
+                name, make, file_name=f"{stem}-{name}", mime=mime, on_click="ignore", key=f"get_{name}"
+            )
+
+
+def _keep_this(record: RunRecord, words: Words) -> None:
+    name = st.text_input(words("keep.name"), max_chars=40, key="keep_name", placeholder=words("keep.example"))
+    full = len(_kept()) >= MOST_KEPT
+    if st.button(words("keep.button"), key="keep_this", disabled=not name.strip() or full):
+        _kept()[name.strip()] = record
+
+
+def _choose(words: Words) -> None:
+    if not _kept():
+        return
+    st.selectbox(
+        words("keep.show"),
+        list(_kept()),
+        index=None,
+        placeholder=words("keep.current"),
+        key="kept_shown",
+        persist_state="session",
+    )
+
+
+def _load(words: Words) -> None:
+    """An uploaded record is somebody's file: read under bounds, shown as recorded, never written."""
+    file = st.file_uploader(words("keep.load"), type="json", max_upload_size=MOST_UPLOAD_MB, key="keep_file")
+    if file is None or file.file_id == st.session_state.get("keep_loaded"):
+        return
+    st.session_state["keep_loaded"] = file.file_id
+    try:
+        record = from_json(file.getvalue().decode("utf-8"))
+    except ValueError as error:
+        st.error(words("keep.unreadable", detail=as_typed(error)))
+        return
+    if len(_kept()) >= MOST_KEPT:
+        st.error(words("keep.full", most=MOST_KEPT))
+        return
+    name = file.name[:40]
+    _kept()[name] = replace(record, provenance=replace(record.provenance, kind="recorded"))
+    st.success(words("keep.loaded", name=as_typed(name)))
