@@ -5,30 +5,31 @@ Both are torch's scaled_dot_product_attention, a fused kernel that never writes 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from lab.engine.batch import Batch, DecodeRun, PromptBlock
-from lab.engine.kv import KvPool
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, batch: Batch, kv: KvPool, layer: int) -> Tensor:
+def attend(q: Tensor, kv: Tensor, batch: Batch, cached: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
     """Every token of the batch looks at its own request's tokens up to itself.
 
-    q [tokens, heads, head_dim]; k, v [tokens, kv_heads, head_dim], already written to `kv`.
-    Returns [tokens, heads × head_dim].
+    q [tokens, heads, head_dim]; kv [tokens, 2, kv_heads, head_dim], already written to the pool; `cached` are
+    keys and values of each decoding run, see KvPool.read. Returns [tokens, heads × head_dim].
     """
-    done = [_decodes(q, run, kv, layer) for run in batch.decodes]
-    done += [_prompts(q, k, v, block) for block in batch.prompts]
+    done = [_decodes(q, run, *views) for run, views in zip(batch.decodes, cached, strict=True)]
+    done += [_prompts(q, kv, block) for block in batch.prompts]
     return done[0] if len(done) == 1 else torch.cat(done)
 
 
-def _decodes(q: Tensor, run: DecodeRun, kv: KvPool, layer: int) -> Tensor:
+def _decodes(q: Tensor, run: DecodeRun, keys: Tensor, values: Tensor) -> Tensor:
     """Query heads that share a KV head stand as several queries of that head: keys are not repeated."""
-    keys, values = kv.read(layer, run.first_slot, run.slots, run.context)
-    heads, dim, kv_heads = q.shape[1], q.shape[2], keys.shape[1]
-    own = q[run.start : run.start + run.rows]
+    _, heads, dim = q.shape
+    kv_heads = keys.shape[1]
+    own = q if run.rows == len(q) else q[run.start : run.start + run.rows]
     if run.stand_ins is not None:
         own = own[run.stand_ins]
     grouped = own.view(run.slots, kv_heads, heads // kv_heads, dim)
@@ -36,7 +37,7 @@ def _decodes(q: Tensor, run: DecodeRun, kv: KvPool, layer: int) -> Tensor:
     return (out if run.picked is None else out[run.picked]).reshape(run.rows, heads * dim)
 
 
-def _prompts(q: Tensor, k: Tensor, v: Tensor, block: PromptBlock) -> Tensor:
+def _prompts(q: Tensor, kv: Tensor, block: PromptBlock) -> Tensor:
     """Causal, with padding on the right: real tokens never see padding, and a padding token sees at least
     itself, so no row of scores is empty (an empty one would give NaN)."""
     tokens = block.rows * block.length
@@ -45,5 +46,7 @@ def _prompts(q: Tensor, k: Tensor, v: Tensor, block: PromptBlock) -> Tensor:
         own = x[block.start : block.start + tokens]
         return own.view(block.rows, block.length, -1, x.shape[-1]).transpose(1, 2)
 
-    out = F.scaled_dot_product_attention(by_head(q), by_head(k), by_head(v), is_causal=True, enable_gqa=True)
+    out = F.scaled_dot_product_attention(
+        by_head(q), by_head(kv[:, 0]), by_head(kv[:, 1]), is_causal=True, enable_gqa=True
+    )
     return out.transpose(1, 2).reshape(tokens, -1)

@@ -13,10 +13,10 @@ from lab.spec.model_shape import ModelShape
 
 
 class KvPool:
-    """Keys and values of every layer, [slots, 2 (key, value), kv_heads, tokens_per_slot, head_dim] each.
+    """Keys and values, [layers, slots, 2 (key, value), kv_heads, tokens_per_slot, head_dim].
 
-    A run of neighbouring slots is a view, so attention over them copies nothing. Zeros at first: a masked
-    position counts nothing only if it is finite.
+    Neighbouring slots are a view, so attention over them copies nothing. Zeros at first: a masked position
+    counts nothing only if it is finite.
     """
 
     def __init__(
@@ -24,22 +24,23 @@ class KvPool:
     ) -> None:
         self.slots = slots
         self.tokens_per_slot = tokens_per_slot
-        size = (slots, 2, shape.kv_heads, tokens_per_slot, shape.head_dim)
-        self._layers = [torch.zeros(size, dtype=dtype, device=device) for _ in range(shape.layers)]
+        size = (shape.layers, slots, 2, shape.kv_heads, tokens_per_slot, shape.head_dim)
+        self._pool = torch.zeros(size, dtype=dtype, device=device)
+        self._layers = self._pool.unbind(0)
 
     @property
     def bytes(self) -> int:
-        return sum(layer.nbytes for layer in self._layers)
+        return self._pool.nbytes
 
     def write(self, layer: int, batch: Batch, kv: Tensor) -> None:
         """Keep `kv` [tokens, 2, kv_heads, head_dim], each token's in its slot; filler at the end has none."""
         kept = len(batch.slots)
         self._layers[layer][batch.slots, :, :, batch.positions[:kept]] = kv[:kept]
 
-    def read(self, layer: int, first: int, rows: int, tokens: int) -> tuple[Tensor, Tensor]:
-        """Keys and values of the first `tokens` positions of neighbouring slots, as views.
+    def read(self, first: int, slots: int, tokens: int) -> list[tuple[Tensor, Tensor]]:
+        """Keys and values of each layer, as views: the first `tokens` positions of neighbouring slots.
 
-        Each [rows, kv_heads, tokens, head_dim].
+        Each [slots, kv_heads, tokens, head_dim].
         """
-        block = self._layers[layer][first : first + rows, :, :, :tokens]
-        return block[:, 0], block[:, 1]
+        block = self._pool[:, first : first + slots, :, :, :tokens]
+        return list(zip(block[:, :, 0].unbind(0), block[:, :, 1].unbind(0), strict=True))

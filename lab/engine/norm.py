@@ -14,28 +14,40 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
+class RmsNorm:
+    """Normalises the last dimension, which has the size of `weight`."""
+
+    def __init__(self, weight: Tensor, eps: float) -> None:
+        self._weight, self._eps = weight, eps
+        self._doubled = weight.repeat(2, 1)
+        self._on_cpu = weight.device.type == "cpu"
+        self._signs = mirror_signs(weight)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if self._on_cpu:
+            return self.of_mirrored(x.unsqueeze(-2) * self._signs)
+        return F.rms_norm(x, self._weight.shape, self._weight, self._eps)
+
+    def of_mirrored(self, both: Tensor) -> Tensor:
+        """[..., 2, n] of x and -x → [..., n], x normalised."""
+        return F.layer_norm(both, self._doubled.shape, self._doubled, None, self._eps)[..., 0, :]
+
+
 class Residual(Protocol):
-    """The running sum of what the layers add to each token, [tokens, hidden]."""
+    """The running sum of what the layers give for each token, [tokens, hidden]."""
 
     def add(self, x: Tensor) -> None: ...
 
-    def normed(self, weight: Tensor, eps: float) -> Tensor: ...
+    def normed(self, norm: RmsNorm) -> Tensor: ...
 
     def of(self, tokens: Tensor) -> Residual:
-        """The sums of these tokens (by index) alone."""
+        """The sums of these tokens (indices) alone."""
         ...
 
 
 def residual(x: Tensor) -> Residual:
-    """A stream that starts as x. It may use x's memory."""
-    return MirroredResidual(mirrored(x)) if x.device.type == "cpu" else PlainResidual(x)
-
-
-def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
-    """Normalise the last dimension of x."""
-    if x.device.type == "cpu":
-        return _normed(mirrored(x), weight, eps)
-    return F.rms_norm(x, weight.shape, weight, eps)
+    """A stream that starts as `x`."""
+    return MirroredResidual(x.unsqueeze(-2) * mirror_signs(x)) if x.device.type == "cpu" else PlainResidual(x)
 
 
 class PlainResidual:
@@ -45,8 +57,8 @@ class PlainResidual:
     def add(self, x: Tensor) -> None:
         self._x = self._x + x
 
-    def normed(self, weight: Tensor, eps: float) -> Tensor:
-        return rms_norm(self._x, weight, eps)
+    def normed(self, norm: RmsNorm) -> Tensor:
+        return norm(self._x)
 
     def of(self, tokens: Tensor) -> PlainResidual:
         return PlainResidual(self._x[tokens])
@@ -57,28 +69,17 @@ class MirroredResidual:
 
     def __init__(self, both: Tensor) -> None:
         self._both = both
-        self._signs = _signs(both)
+        self._signs = mirror_signs(both)
 
     def add(self, x: Tensor) -> None:
         self._both.addcmul_(x.unsqueeze(-2), self._signs)
 
-    def normed(self, weight: Tensor, eps: float) -> Tensor:
-        return _normed(self._both, weight, eps)
+    def normed(self, norm: RmsNorm) -> Tensor:
+        return norm.of_mirrored(self._both)
 
     def of(self, tokens: Tensor) -> MirroredResidual:
         return MirroredResidual(self._both[tokens])
 
 
-def mirrored(x: Tensor) -> Tensor:
-    """[..., n] → [..., 2, n]: x and -x."""
-    return x.unsqueeze(-2) * _signs(x)
-
-
-def _signs(x: Tensor) -> Tensor:
-    return torch.tensor([[1.0], [-1.0]], dtype=x.dtype)
-
-
-def _normed(both: Tensor, weight: Tensor, eps: float) -> Tensor:
-    """The upper half of [..., 2, n], normalised."""
-    n = len(weight)
-    return F.layer_norm(both, (2, n), weight.expand(2, n), None, eps)[..., 0, :]
+def mirror_signs(like: Tensor) -> Tensor:
+    return torch.tensor([[1.0], [-1.0]], dtype=like.dtype, device=like.device)

@@ -90,8 +90,7 @@ def test_padding_positions_give_no_nan(llama, prompt):
     kv = KvPool(model.shape, 2, 64, torch.float32, CPU)
     rows = (_prompt(0, prompt(1), padded_to=64), _prompt(1, prompt(64)))
     assert model.forward(lay_out(Step(rows), torch.float32, CPU), kv).isfinite().all()
-    for layer in range(model.shape.layers):
-        assert all(part.isfinite().all() for part in kv.read(layer, 0, 2, 64))
+    assert all(keys.isfinite().all() and values.isfinite().all() for keys, values in kv.read(0, 2, 64))
 
 
 def _runs(*rows):
