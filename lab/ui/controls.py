@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lab.run.lanes import RunSpec
 from lab.scheduling.policy import MODES
@@ -37,9 +38,10 @@ def current_language() -> Language:
     return chosen
 
 
-def show_knobs(words: Words) -> Choice:
-    """Title and what to run, in one row; on a tab's first run all is set from its address. The sliders that
-    change a run in progress of teaching (rate, batch size, window, KV budget) are the stage's own."""
+def show_knobs(words: Words) -> tuple[Choice, DeltaGenerator]:
+    """What to run, in one row, and under it Run with a place for what there is to say while it runs: the stage
+    must not jump. On a tab's first run all is set from its address. The sliders (rate, batch size, window, KV
+    budget) are the stage's own."""
     _set_from_address()
     chosen = st.session_state["scenario"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="knobs_what"):
@@ -58,9 +60,10 @@ def show_knobs(words: Words) -> Choice:
         modes = st.pills(
             words("knob.modes"), MODES, selection_mode="multi", key="modes", help=words("knob.help.modes")
         )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="knobs_run"):
         st.button(words("run.button"), type="primary", key="run", on_click=_press_run, width=100)
         st.button(words("run.reset"), key="reset", on_click=_reset, width="content")
-        st.space("stretch")
+        news = st.container(width="stretch", key="news")
         _page_switches(words)
     own = _own_prompts(words) if scenario == "own" else []
     knobs = _knobs(scenario, tuple(m for m in MODES if m in modes), requests, seed)
@@ -68,7 +71,7 @@ def show_knobs(words: Words) -> Choice:
     choice = _choice(knobs, own, words)
     with list_place:
         _show_list(choice.workload, words)
-    return choice
+    return choice, news
 
 
 def _page_switches(words: Words) -> None:

@@ -13,13 +13,17 @@ from lab.ui.device import device, me
 from lab.ui.keep import show_keep, shown_record
 from lab.ui.markup import as_typed
 from lab.ui.progress import show_engine, show_progress
+from lab.ui.recorded import recorded
 from lab.ui.result import show_board_result, show_record_result
-from lab.ui.scene import show_board, show_record
+from lab.ui.scene import show_board, show_record, show_recorded
 from lab.ui.style import page_style
 from lab.ui.views.modes import modes_table
+from lab.ui.views.provenance import recorded_when
 from lab.ui.views.requests import requests_table
 from lab.ui.watch import show_watched
 from lab.ui.words import Words
+
+FIRST = "chat"  # the recorded run that a first visit opens with
 
 
 def show_page() -> None:
@@ -30,7 +34,7 @@ def show_page() -> None:
     if watched is not None:
         show_watched(watched, words)
         return
-    choice = show_knobs(words)
+    choice, news = show_knobs(words)
     board = _current_board(words)
     if st.session_state.pop("pressed_run", False):
         board = _run(choice, board, words)
@@ -38,7 +42,19 @@ def show_page() -> None:
     st.session_state["board"] = board
     channels().show(my_link(), board)
     write_address(choice.knobs, words.language, board.address)
+    with news:
+        _show_news(board, words)
     _show(board, choice, words)
+
+
+def _show_news(board: Board, words: Words) -> None:
+    """How the runs stand that have not ended; else how the engine stands."""
+    looks = [look for job in board.jobs if (look := device().look(job)) is not None]
+    going = [look.job for look in looks if not look.state.over]
+    for job in going:
+        show_progress(job, words)
+    if not going:
+        show_engine(words)
 
 
 def _show(board: Board, choice: Choice, words: Words) -> None:
@@ -47,9 +63,6 @@ def _show(board: Board, choice: Choice, words: Words) -> None:
         show_record(kept, choice, words)
         show_record_result(kept, words)
     elif board.lanes:
-        for job in board.jobs:
-            if (look := device().look(job)) is not None and not look.state.over:
-                show_progress(job, words)
         show_board(board, choice, words)
         show_board_result(board, choice, words)
     else:
@@ -102,10 +115,17 @@ def _show_end(look: Look, words: Words) -> None:
 
 
 def _show_first_visit(choice: Choice, words: Words) -> None:
+    """A recorded run, playing, and one thing to do; the modes and the requests are explained below it."""
+    record = recorded(FIRST)
     with st.container(key="first_visit"):
-        st.subheader(words("empty.title"), anchor=False)
-        st.markdown(words("empty.lead"))
-        show_engine(words)
+        if record is None:
+            st.subheader(words("empty.title"), anchor=False)
+            st.markdown(words("empty.lead"))
+        else:
+            st.markdown(
+                words("empty.recorded", when=recorded_when(record), device=as_typed(record.provenance.device))
+            )
+            show_recorded(record, choice, words)
         left, right = st.columns([5, 6], gap="large")
         with left:
             st.markdown(f"**{words('empty.modes')}**")

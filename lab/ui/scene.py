@@ -29,6 +29,12 @@ def show_record(record: RunRecord, choice: Choice, words: Words) -> None:
     _mount([Source(name, record)], [(name, lane.name) for lane in record.lanes], choice.knobs, words)
 
 
+def show_recorded(record: RunRecord, choice: Choice, words: Words) -> None:
+    """A run that ships with the lab, playing."""
+    lanes = [("recorded", lane.name) for lane in record.lanes]
+    _mount([Source("recorded", record)], lanes, choice.knobs, words, autoplay=True)
+
+
 def situation_of(choice: Choice) -> str:
     """Results on the same requests stand on one curve, whatever the sliders say."""
     if choice.workload is None:
@@ -37,13 +43,16 @@ def situation_of(choice: Choice) -> str:
     return f"{choice.workload.name} {choice.workload.seed} {zlib.crc32(prompts.encode())}"
 
 
-def _mount(sources: list[Source], lanes: Sequence[tuple[str, str]], knobs: Knobs, words: Words) -> None:
+def _mount(
+    sources: list[Source], lanes: Sequence[tuple[str, str]], knobs: Knobs, words: Words, autoplay: bool = False
+) -> None:
     stage(
         sources,
         words.language,
         lanes=lanes,
         knobs=[Knob(name, STOPS[name], value) for name, value in knobs.on_stage.items()],
         revision=str(st.session_state.get("revision", 0)),
+        autoplay=autoplay,
         key=KEY,
         on_knobs=_let_go,
         on_finished=_nothing,

@@ -39,6 +39,11 @@ def _settings(record: RunRecord, words: Words) -> list[str]:
     return [settings, *(words("provenance.window", window=f"{w * 1e3:g}") for w in windows)]
 
 
+def recorded_when(record: RunRecord) -> str:
+    """The day on which it was recorded."""
+    return datetime.fromisoformat(record.provenance.created).strftime("%Y-%m-%d")
+
+
 def _local_time(created: str) -> str:
     """The server's own time, which is the time where it was measured."""
     return datetime.fromisoformat(created).astimezone().strftime("%Y-%m-%d %H:%M:%S")
