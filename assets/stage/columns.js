@@ -1,7 +1,7 @@
 /** The columns of a lane's record as they grow. Pure; knows nothing of what they mean. */
 
 /** Which of a mark's four counts a column is measured in: runs, steps, rows, tokens. */
-export const AXES = {
+const AXES = {
   start: 0, repeat: 0, group: 0, reason: 0, cold: 0, kernel_padding: 0, kv_reserved: 0, rows: 0,
   seconds: 1,
   slot: 2, request: 2, fed: 2, past: 2, padded_to: 2, live: 2,

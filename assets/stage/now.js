@@ -25,7 +25,7 @@ export function waitsText(lane, request, time, t) {
 }
 
 /** "5 waiting · oldest 0.31 s of 50 ms" */
-export function waitingText(lane, waiting, time, t) {
+function waitingText(lane, waiting, time, t) {
   if (!waiting.length) return t("stage.queue.nobody");
   const fields = { n: waiting.length, waited: duration(time - waiting[0].arrival), window: duration(lane.window) };
   if (lane.window === Infinity) return t("stage.queue.endless", fields);

@@ -2,7 +2,7 @@
 
 import { drawNow } from "./now.js";
 import { Strip } from "./strip.js";
-import { ticks } from "./ticks.js";
+import { placesOf, ticks } from "./ticks.js";
 
 const STRIPS = new WeakMap(); // LaneData -> Strip: bitmaps outlive a redraw of the page
 
@@ -42,11 +42,11 @@ export class Scene {
     if (cell) this._cursor(lanes[cell.lane], layout.lanes[cell.lane], cell, view, look.theme);
   }
 
-  _axis({ axis, lanes, height }, view, theme) {
+  _axis({ axis, height }, view, theme) {
     const { pen } = this;
     const span = axis.w / view.perSecond;
     const marks = ticks(view.from, view.from + span, axis.w / (5 * theme.em));
-    const places = marks.length > 1 && marks[1] - marks[0] < 1 ? String(marks[1] - marks[0]).length - 2 : 0;
+    const places = placesOf(marks);
     pen.font = `${0.72 * theme.em}px ${theme.family}`;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
@@ -55,11 +55,10 @@ export class Scene {
       pen.fillStyle = theme.faint;
       pen.fillRect(Math.round(x), axis.h - 4, 1, height - axis.h);
       pen.fillStyle = theme.muted;
-      const text = `${mark.toFixed(Math.min(3, places))} s`;
+      const text = `${mark.toFixed(places)} s`;
       const half = pen.measureText(text).width / 2;
       if (x - half >= axis.x - 1 && x + half <= axis.x + axis.w + 1) pen.fillText(text, x, axis.h * 0.4);
     }
-    return lanes;
   }
 
   _playhead({ axis, lanes }, view, theme) {

@@ -18,7 +18,8 @@ export function readTheme(element, colours) {
   const text = variable("--st-text-color", FALLBACK.text);
   const background = variable("--st-background-color", FALLBACK.background);
   const dark = brightness(background) < brightness(text);
-  const tint = (request) => colours.requests[request % colours.requests.length];
+  const cycle = (made) => (request) => made[request % made.length];
+  const mixed = (part) => cycle(colours.requests.map((colour) => mix(colour, background, part))); // mixing takes long
   const mark = dark ? "#f2f3f5" : INK; // edges, hatches and dots
   const scale = window.devicePixelRatio || 1;
   const secondary = variable("--st-secondary-background-color", FALLBACK.secondary);
@@ -34,9 +35,9 @@ export function readTheme(element, colours) {
     em: parseFloat(style.fontSize) || 16,
     family: style.fontFamily || "sans-serif",
     modeColour: (name) => colours.modes[name] ?? colours.other,
-    tint,
-    pale: (request) => mix(tint(request), background, dark ? 0.4 : 0.45), // under a texture
-    prompt: (request) => (dark ? mix(tint(request), background, 0.55) : tint(request)), // within a thick edge
+    tint: cycle(colours.requests),
+    pale: mixed(dark ? 0.4 : 0.45), // under a texture
+    prompt: dark ? mixed(0.55) : cycle(colours.requests), // within a thick edge
     mark,
     textures: makeTextures(mark, scale),
     scale,
@@ -44,7 +45,7 @@ export function readTheme(element, colours) {
 }
 
 /** `part` of one colour over the other, as rgb(). */
-export function mix(over, under, part) {
+function mix(over, under, part) {
   const a = channels(over);
   const b = channels(under);
   return `rgb(${a.map((value, i) => Math.round(value * part + b[i] * (1 - part))).join(", ")})`;

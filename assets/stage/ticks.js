@@ -1,7 +1,7 @@
 /** Round numbers for axes. Pure. */
 
 /** A round step (1, 2 or 5 × 10^k) that cuts `span` into at most `most` parts. */
-export function roundStep(span, most) {
+function roundStep(span, most) {
   const rough = span / Math.max(1, most);
   const power = 10 ** Math.floor(Math.log10(rough));
   return [1, 2, 5, 10].map((f) => f * power).find((step) => step >= rough * (1 - 1e-9));
@@ -15,6 +15,11 @@ export function ticks(low, high, most) {
   const found = [];
   for (let i = first; i * step <= high + step * 1e-9; i++) found.push(Number((i * step).toPrecision(12)));
   return found;
+}
+
+/** Places after the point that tell neighbouring ticks apart. */
+export function placesOf(marks) {
+  return marks.length < 2 ? 2 : Math.max(0, -Math.floor(Math.log10(marks[1] - marks[0]) + 1e-9));
 }
 
 /** 1, 2, 5, 10, 20 … from `low` to `high`, both above 0. */

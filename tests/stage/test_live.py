@@ -28,7 +28,18 @@ class GrowingRun:
             return None
         begun = self.state in (State.RUNNING, State.FINISHED) and self.progress is None
         record = self.record if self.state is State.FINISHED else self.empty if begun else None
-        return Look("live", "me", self.state, self.place, False, self.progress, self.why, "", record)
+        return Look(
+            job="live",
+            owner="me",
+            modes=tuple(lane.name for lane in self.record.lanes),
+            state=self.state,
+            place=self.place,
+            stopping=False,
+            progress=self.progress,
+            why=self.why,
+            detail="",
+            record=record,
+        )
 
     def since(self, job_id, marks=()):
         with self.lock:

@@ -35,13 +35,11 @@ async ({ answer, time }) => {
 """
 SAME = {
     "throughput": lambda m: m.throughput,
-    "makespan": lambda m: m.makespan,
     "tokens": lambda m: m.useful_tokens,
     "finished": lambda m: m.finished,
     "refused": lambda m: m.refused,
     "ttft_p50": lambda m: m.ttft.p50,
     "tpot_p50": lambda m: m.tpot.p50,
-    "e2e_p50": lambda m: m.e2e.p50,
     "e2e_p99": lambda m: m.e2e.p99,
     "e2e_n": lambda m: m.e2e.n,
     "padding_waste": lambda m: m.padding_waste,

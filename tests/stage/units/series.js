@@ -1,5 +1,5 @@
 import { Series, countUpTo } from "/stage/series.js";
-import { logTicks, ticks } from "/stage/ticks.js";
+import { logTicks, placesOf, ticks } from "/stage/ticks.js";
 import { percentile } from "/stage/metrics.js";
 import { equal } from "./check.js";
 
@@ -34,6 +34,7 @@ export const tests = {
     equal(ticks(0, 10, 5), [0, 2, 4, 6, 8, 10]);
     equal(ticks(0.13, 0.41, 4), [0.2, 0.3, 0.4]);
     equal(ticks(5, 5, 4), []);
+    equal([[0.2, 0.3, 0.4], [0.05, 0.1], [1, 2], [0, 20], [3]].map(placesOf), [1, 2, 0, 0, 2]);
     equal(logTicks(0.03, 1), [0.05, 0.1, 0.2, 0.5, 1]);
   },
 };
