@@ -79,14 +79,14 @@ def visit(browser, address):
     """Opens the page in a fresh tab; afterwards the tab must have asked nobody else and complained of nothing."""
     complaints, hosts, contexts = [], set(), []
 
-    def open_tab(query, **options):
+    def open_tab(query, ready=".st-key-run button", **options):
         contexts.append(browser.new_context(**options))
         tab = contexts[-1].new_page()
         tab.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
         tab.on("pageerror", lambda error: complaints.append(str(error)))
         tab.on("request", lambda r: hosts.add(r.url.split("/")[2]) if r.url.startswith("http") else None)
         tab.goto(f"{address}/{query}")
-        tab.locator(".st-key-run button").wait_for()
+        tab.locator(ready).first.wait_for()
         return tab
 
     yield open_tab
@@ -96,21 +96,91 @@ def visit(browser, address):
     assert hosts == {address.removeprefix("http://")}
 
 
-def test_a_small_scenario_runs_for_real_and_shows_four_lanes(visit):
-    tab = visit("?scenario=night&requests=2&batch=2", viewport={"width": 1280, "height": 720})
+STAGE = "globalThis.batchingStage?.get('stage')"
+SMALL = "?scenario=night&requests=2&batch=2"
+
+
+def press_run(tab):
     tab.locator(".st-key-run button").click()
-    lanes = tab.locator(".st-key-slots .annotation-text")
-    lanes.first.wait_for(timeout=RUN_MS)
-    names = lanes.all_text_contents()
-    assert [name for name in names if name in MODES] == list(MODES)
-    assert tab.locator(".st-key-slots .barlayer .point").count() > 8
+
+
+def wait_until_measured(tab, session=STAGE):
+    """Every lane on the stage belongs to a run of this server that is over, and the page says what it gave."""
+    tab.wait_for_function(
+        f"{session}?.shown.length === 4 && {session}.shown.every(({{ run }}) => run.over && run.id.length > 20)",
+        timeout=RUN_MS,
+    )
+    tab.locator(".st-key-origin").wait_for(timeout=60_000)
+
+
+def runs_of(tab, session=STAGE):
+    """{mode: run id} of the lanes on the stage."""
+    return dict(tab.evaluate(f"{session}.shown.map(({{ run, lane }}) => [lane.name, run.id])"))
+
+
+def test_a_small_scenario_runs_for_real_and_comes_back_after_a_reload(visit):
+    tab = visit(SMALL, viewport={"width": 1280, "height": 720})
+    press_run(tab)
+    wait_until_measured(tab)
+    assert list(runs_of(tab)) == list(MODES)
+    assert tab.evaluate(f"{STAGE}.counters.mounts") == 1
+    assert tab.evaluate(f"[...{STAGE}.runs.values()].every((run) => !run.faults)")
+    assert tab.evaluate(f"{STAGE}.shown.every(({{ lane }}) => lane.requests.every((r) => r.finished !== null))")
     shown = tab.locator("body").inner_text()
-    assert "Measured here at" in shown
-    assert "SmolLM2-135M-Instruct" in shown
-    assert "2 of 2 answers are the same in all modes" in shown
-    assert "run=" in tab.evaluate("location.search")
+    for part in ("Measured here at", "SmolLM2-135M-Instruct", "2 of 2 answers are the same in all modes"):
+        assert part in shown
+    before = runs_of(tab)
+    assert set(before.values()) == {tab.evaluate("new URLSearchParams(location.search).get('run')")}
     tab.reload()
-    lanes.first.wait_for(timeout=RUN_MS)
+    wait_until_measured(tab)
+    assert runs_of(tab) == before
+
+
+def test_a_slider_that_is_let_go_runs_only_its_lanes_and_the_keyboard_is_enough(visit):
+    tab = visit(SMALL, viewport={"width": 1280, "height": 720})
+    press_run(tab)
+    wait_until_measured(tab)
+    before = runs_of(tab)
+    window = tab.get_by_role("slider", name="Max queue delay")
+    window.focus()
+    tab.keyboard.press("ArrowRight")
+    tab.wait_for_function(
+        f"old => {STAGE}.shown.some(({{ run, lane }}) => lane.name === 'dynamic' && run.id !== old && run.over)",
+        arg=before["dynamic"],
+        timeout=RUN_MS,
+    )
+    after = runs_of(tab)
+    assert {mode for mode in MODES if before[mode] != after[mode]} == {"dynamic"}
+    tab.wait_for_function("new URLSearchParams(location.search).get('window') === '60'")
+    tab.keyboard.press("ArrowLeft")
+    tab.wait_for_function(
+        f"old => {STAGE}.shown.some(({{ run, lane }}) => lane.name === 'dynamic' && run.id === old)",
+        arg=before["dynamic"],
+    )
+    canvas = tab.locator("canvas.cells")
+    canvas.focus()
+    tab.keyboard.press("Home")
+    start = tab.evaluate(f"{STAGE}.player.time")
+    tab.keyboard.press("PageDown")
+    assert tab.evaluate(f"{STAGE}.player.time") > start
+
+
+def test_a_second_tab_waits_in_line_and_a_watch_link_follows(visit):
+    first = visit("?scenario=mixed&requests=12&batch=2", viewport={"width": 1280, "height": 720})
+    press_run(first)
+    first.locator(".st-key-cancel button").wait_for(timeout=RUN_MS)
+    first.get_by_role("button", name="Share").click()
+    link = first.locator("code", has_text="watch=").inner_text().strip()
+    watcher = visit("?" + link.split("?")[1], ready="h1")
+    watched = "globalThis.batchingStage?.get('watched')"
+    watcher.wait_for_function(f"{watched}?.ids?.length === 1", timeout=RUN_MS)
+    second = visit(SMALL + "&seed=7")
+    press_run(second)
+    second.get_by_text("In line: place 1").first.wait_for(timeout=60_000)
+    first.keyboard.press("Escape")
+    first.locator(".st-key-cancel button").click()
+    first.get_by_text("The run was cancelled.").first.wait_for(timeout=60_000)
+    wait_until_measured(second)
 
 
 def test_a_phone_needs_no_sideways_scrolling_and_speaks_chinese(visit):
