@@ -13,10 +13,10 @@ from lab.spec.model_shape import ModelShape
 
 
 class KvPool:
-    """Keys and values, [layers, slots, 2 (key, value), kv_heads, tokens_per_slot, head_dim].
+    """Keys and values, [layers, slots, tokens_per_slot, 2 (key, value), kv_heads, head_dim].
 
-    Neighbouring slots are a view, so attention over them copies nothing. Zeros at first: a masked position
-    counts nothing only if it is finite.
+    Neighbouring slots are a view, so attention over them copies nothing; a token's keys and values lie side by
+    side, so writing them is one copy. Zeros at first: a masked position counts nothing only if it is finite.
     """
 
     def __init__(
@@ -24,23 +24,27 @@ class KvPool:
     ) -> None:
         self.slots = slots
         self.tokens_per_slot = tokens_per_slot
-        size = (shape.layers, slots, 2, shape.kv_heads, tokens_per_slot, shape.head_dim)
+        size = (shape.layers, slots, tokens_per_slot, 2, shape.kv_heads, shape.head_dim)
         self._pool = torch.zeros(size, dtype=dtype, device=device)
-        self._layers = self._pool.unbind(0)
+        self._flat = self._pool.view(shape.layers, slots * tokens_per_slot, -1).unbind(0)
 
     @property
     def bytes(self) -> int:
         return self._pool.nbytes
 
-    def write(self, layer: int, batch: Batch, kv: Tensor) -> None:
-        """Keep `kv` [tokens, 2, kv_heads, head_dim], each token's in its slot; filler at the end has none."""
-        kept = len(batch.slots)
-        self._layers[layer][batch.slots, :, :, batch.positions[:kept]] = kv[:kept]
+    def places(self, batch: Batch) -> Tensor:
+        """Where `write` puts each of the batch's tokens that have a slot."""
+        return batch.slots * self.tokens_per_slot + batch.positions[: len(batch.slots)]
+
+    def write(self, layer: int, places: Tensor, kv: Tensor) -> None:
+        """Keep `kv` [tokens, 2 × kv_heads × head_dim] at `places`; tokens beyond those (filler) are not kept."""
+        self._flat[layer].index_copy_(0, places, kv.narrow(0, 0, len(places)))
 
     def read(self, first: int, slots: int, tokens: int) -> list[tuple[Tensor, Tensor]]:
         """Keys and values of each layer, as views: the first `tokens` positions of neighbouring slots.
 
         Each [slots, kv_heads, tokens, head_dim].
         """
-        block = self._pool[:, first : first + slots, :, :, :tokens]
-        return list(zip(block[:, :, 0].unbind(0), block[:, :, 1].unbind(0), strict=True))
+        block = self._pool[:, first : first + slots, :tokens]
+        keys, values = (part.transpose(2, 3).unbind(0) for part in block.unbind(3))
+        return list(zip(keys, values, strict=True))

@@ -65,28 +65,31 @@ class Model:
     def _forward(self, layers: Sequence[Layer], batch: Batch, pool: KvPool) -> Tensor:
         x = residual(self._embedding[batch.ids])
         turn = self._turns[batch.positions]
+        places = pool.places(batch)
         cached = [pool.read(run.first_slot, run.slots, run.context) for run in batch.decodes]
         for i, layer in enumerate(layers):
             q, kv = self._queries_keys_values(layer, x.normed(layer.input_norm), turn)
-            pool.write(i, batch, kv)
+            pool.write(i, places, kv)
             x.add(layer.out(attend(q, kv, batch, [run[i] for run in cached])))
             x.add(self._mlp(layer, x.normed(layer.mlp_norm)))
         return self._head(x.of(batch.last).normed(self._norm))
 
     def _queries_keys_values(self, layer: Layer, x: Tensor, turn: Tensor) -> tuple[Tensor, Tensor]:
-        """x [tokens, hidden] → q [tokens, heads, head_dim], k and v [tokens, 2, kv_heads, head_dim]."""
+        """x [tokens, hidden] → q [tokens, heads, head_dim], k and v [tokens, 2 × kv_heads × head_dim]."""
         s = self.shape
-        every = layer.qkv(x).view(-1, s.heads + 2 * s.kv_heads, s.head_dim)
-        q, k = every[:, : s.heads], every[:, s.heads : -s.kv_heads]
+        every = layer.qkv(x)
+        by_head = every.view(len(x), s.heads + 2 * s.kv_heads, s.head_dim)
+        q = by_head.narrow(1, 0, s.heads)
         if layer.q_norm is not None and layer.k_norm is not None:
+            k = by_head.narrow(1, s.heads, s.kv_heads)
             q.copy_(layer.q_norm(q))
             k.copy_(layer.k_norm(k))
-        turn_(every[:, : -s.kv_heads], turn)
-        return q, every[:, s.heads :].view(-1, 2, s.kv_heads, s.head_dim)
+        turn_(by_head.narrow(1, 0, s.heads + s.kv_heads), turn)
+        return q, every.narrow(1, s.heads * s.head_dim, 2 * s.kv_heads * s.head_dim)
 
     def _mlp(self, layer: Layer, x: Tensor) -> Tensor:
-        gate, up = layer.gate_up(x).chunk(2, dim=-1)
-        return layer.down(F.silu(gate).mul_(up))
+        both, size = layer.gate_up(x), self.shape.intermediate
+        return layer.down(F.silu(both.narrow(1, 0, size)).mul_(both.narrow(1, size, size)))
 
 
 class _Maker:

@@ -20,6 +20,7 @@ class RmsNorm:
     def __init__(self, weight: Tensor, eps: float) -> None:
         self._weight, self._eps = weight, eps
         self._doubled = weight.repeat(2, 1)
+        self._size = list(self._doubled.shape)
         self._on_cpu = weight.device.type == "cpu"
         self._signs = mirror_signs(weight)
 
@@ -30,7 +31,7 @@ class RmsNorm:
 
     def of_mirrored(self, both: Tensor) -> Tensor:
         """[..., 2, n] of x and -x → [..., n], x normalised."""
-        return F.layer_norm(both, self._doubled.shape, self._doubled, None, self._eps)[..., 0, :]
+        return torch.layer_norm(both, self._size, self._doubled, None, self._eps).select(-2, 0)
 
 
 class Residual(Protocol):

@@ -28,6 +28,8 @@ def pairs_together(rows: Tensor, heads: int) -> Tensor:
 
 def turn_(x: Tensor, turn: Tensor) -> None:
     """Turn x [tokens, heads, head_dim] in place by `turn` [tokens, 1, head_dim / 2]; computed in fp32."""
-    pairs = torch.view_as_complex(x.float().view(*x.shape[:-1], -1, 2)).mul_(turn)
-    if x.dtype != torch.float32:  # else the pairs are x itself
-        x.copy_(torch.view_as_real(pairs).view(x.shape))
+    tokens, heads, dim = x.shape
+    pairs = x.view(tokens, heads, dim // 2, 2)
+    turned = torch.view_as_complex(pairs.float()).mul_(turn)
+    if x.dtype != torch.float32:  # else float() copied nothing, and x is turned already
+        pairs.copy_(torch.view_as_real(turned))
