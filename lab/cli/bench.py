@@ -94,6 +94,8 @@ def bench_json(result: BenchResult) -> dict[str, Any]:
         "floor_share": {str(b): share for b, share in result.floor_share.items()},
         "prefill_tok_s": result.prefill_tokens_per_s,
         "bound": result.bound,
+        "loop_overhead": dict(result.loop_overhead),
+        "loop_steps_per_s": result.loop_steps_per_s,
         "read_gb_s": (result.provenance.read_bytes_per_s or 0) / 1e9,
         "settings": dict(result.settings),
         "skipped": dict(result.skipped),
@@ -144,6 +146,10 @@ def bench_text(result: BenchResult) -> str:
         lines.append(line)
     lines.append(
         f"prefill {result.prefill_tokens_per_s:.0f} tok/s; memory reads {(p.read_bytes_per_s or 0) / 1e9:.1f} GB/s"
+    )
+    shares = ", ".join(f"{name} {share:.1%}" for name, share in result.loop_overhead.items())
+    lines.append(
+        f"loop overhead: {shares}; {result.loop_steps_per_s:,.0f} steps/s of 8 rows on a device without cost"
     )
     lines += [f"{name}: {words}" for name, words in result.settings.items()]
     lines += [f"{name}: left out, {why}" for name, why in result.skipped.items()]

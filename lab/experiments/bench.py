@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from lab.engine.scripted import ScriptedExecutor
 from lab.engine.step import ONE_STEP, Row, Step
 from lab.experiments.bench_list import BATCH_SIZE, bench_workload, bound
 from lab.run.clock import RealClock
 from lab.run.job import REFERENCE_STEPS, warm_up
+from lab.run.lane import Lane
 from lab.run.lanes import RunSpec, build_lanes
 from lab.run.provenance import provenance_of
 from lab.run.race import race
 from lab.run.record import Provenance
 from lab.scheduling.policy import MODES, mode
-from lab.workload.request import Workload
+from lab.workload.request import Request, Workload
 
 if TYPE_CHECKING:
     from lab.engine.loaded import Engine
@@ -43,9 +45,14 @@ class Timing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BenchResult:
-    """tok_s: useful tokens per second of each mode and each peer. step_s: seconds of a decode step by batch
-    size at context 128; peer_step_s: the same of peers that are timed by the step. floor_share: bytes that
-    such a step must read ÷ measured read bandwidth ÷ its seconds. bound: see bench_list."""
+    """modes, peers         useful tokens per second
+    step_s               seconds of a decode step by batch size at context 128
+    peer_step_s          the same of peers that are timed by the step
+    floor_share          bytes that such a step must read ÷ measured read bandwidth ÷ its median seconds
+    bound                see bench_list
+    loop_overhead        by mode, the share of the wall clock that is not measured step time; median
+    loop_steps_per_s     single steps of 8 rows that the loop makes on a device that takes no time
+    """
 
     provenance: Provenance
     modes: Mapping[str, Timing]
@@ -55,6 +62,8 @@ class BenchResult:
     floor_share: Mapping[int, float]
     prefill_tokens_per_s: float
     bound: float
+    loop_overhead: Mapping[str, float]
+    loop_steps_per_s: float
     settings: Mapping[str, str]
     skipped: Mapping[str, str]
 
@@ -67,13 +76,16 @@ def time_modes_and_peers(
     engine: Engine,
     workload: Workload,
     peers: Mapping[str, Callable[[], None]],
+    overhead: Mapping[str, list[float]],
     repeats: int,
     report: Report,
 ) -> dict[str, Timing]:
-    """Useful tokens per second of the lab's four modes and of each peer, by name."""
+    """Useful tokens per second of the lab's four modes and of each peer, by name; fills in `overhead` of modes."""
     spec = RunSpec(workload, tuple(mode(name, BATCH_SIZE) for name in MODES))
     warm_up(spec, workload, engine)
-    runs: dict[str, Callable[[], None]] = {name: _mode_run(engine, workload, name) for name in MODES}
+    runs: dict[str, Callable[[], None]] = {
+        name: _mode_run(engine, workload, name, overhead[name]) for name in MODES
+    }
     runs.update(peers)
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for done, name in enumerate(peers):
@@ -90,14 +102,35 @@ def time_modes_and_peers(
     return {name: timing([useful / s for s in samples]) for name, samples in seconds.items()}
 
 
-def _mode_run(engine: Engine, workload: Workload, name: str) -> Callable[[], None]:
+def _mode_run(engine: Engine, workload: Workload, name: str, overhead: list[float]) -> Callable[[], None]:
     spec = RunSpec(workload, (mode(name, BATCH_SIZE),))
 
     def run() -> None:
-        for _ in race(build_lanes(spec, workload, engine, RealClock)):
+        [lane] = build_lanes(spec, workload, engine, RealClock)
+        start = time.perf_counter()
+        for _ in race([lane]):
             pass
+        elapsed = time.perf_counter() - start
+        overhead.append(1 - sum(lane.record().columns.seconds) / elapsed)
 
     return run
+
+
+def loop_steps_per_s(steps: int = 20_000) -> float:
+    """Single steps a second of the loop alone: decide, lay out, book, on a device that takes no time; B = 8."""
+    each = steps // BATCH_SIZE
+    requests = tuple(Request(i, 0.0, each, prompt_ids=(1,) * 16, output_tokens=each) for i in range(BATCH_SIZE * 8))
+    lane = Lane(
+        mode("continuous", BATCH_SIZE),
+        Workload("loop", requests),
+        ScriptedExecutor(lambda step: 0.001),
+        kv_budget=10**9,
+        context=10**9,
+    )
+    start = time.perf_counter()
+    for _ in race([lane]):
+        pass
+    return len(lane.record().columns.seconds) / (time.perf_counter() - start)
 
 
 def time_steps(engine: Engine, report: Report) -> dict[int, Timing]:
@@ -130,10 +163,9 @@ def time_prefill(engine: Engine) -> float:
 
 def floor_shares(engine: Engine, step_s: Mapping[int, Timing]) -> dict[int, float]:
     """The share of each step's time that reading weights and KV cache once at full speed would take."""
+    bandwidth = engine.read_bandwidth()
     return {
-        size: (engine.weight_bytes + size * CONTEXT * engine.kv_bytes_per_token)
-        / engine.read_bandwidth()
-        / seconds.median
+        size: (engine.weight_bytes + size * CONTEXT * engine.kv_bytes_per_token) / bandwidth / seconds.median
         for size, seconds in step_s.items()
     }
 
@@ -153,7 +185,8 @@ def bench(
     step_s = time_steps(engine, report)
     peer_step_s = {name: run() for name, run in step_peers.items()}
     prefill = time_prefill(engine)
-    tok_s = time_modes_and_peers(engine, workload, named, repeats, report)
+    overhead: dict[str, list[float]] = {name: [] for name in MODES}
+    tok_s = time_modes_and_peers(engine, workload, named, overhead, repeats, report)
     return BenchResult(
         provenance=provenance_of(engine, engine.executor.reference_steps(REFERENCE_STEPS), False),
         modes={name: tok_s[name] for name in MODES},
@@ -163,6 +196,8 @@ def bench(
         floor_share=floor_shares(engine, step_s),
         prefill_tokens_per_s=prefill,
         bound=bound(workload, {size: t.median for size, t in step_s.items()}, prefill),
+        loop_overhead={name: median(shares) for name, shares in overhead.items()},
+        loop_steps_per_s=loop_steps_per_s(),
         settings=settings,
         skipped=skipped,
     )
