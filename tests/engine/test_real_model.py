@@ -72,5 +72,6 @@ def test_reference_steps_are_seconds_one_by_one(engine):
     assert all(seconds > 0 for seconds in steps)
 
 
-def test_read_bandwidth_is_measured_once_and_kept(engine):
-    assert engine.read_bandwidth() == engine.read_bandwidth() > 0
+def test_read_bandwidth_is_the_best_that_has_been_measured(engine):
+    first = engine.read_bandwidth()
+    assert engine.read_bandwidth() >= first > 0
