@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from lab.run.column_log import ColumnLog, Mark
+from lab.run.expect import seconds_per_work, work_of
 from lab.run.job import Progress
 from lab.run.lanes import RunSpec
 from lab.run.record import Columns, RunRecord
@@ -22,6 +23,7 @@ WAITING_UNSEEN = 120.0  # a browser's background tab asks once a minute
 KEPT_RUNS = 48
 KEPT_SECONDS = 3600.0
 MOST_WAITING = 64
+PRICED_RUNS = 5
 
 
 class State(StrEnum):
@@ -49,8 +51,8 @@ class Why(StrEnum):
 
 @dataclass(slots=True)
 class Job:
-    """One run of one owner. `seen` and `ended` in seconds on the device's clock; `detail` is the engine's
-    sentence; `stopping` is why it was asked to stop."""
+    """One run of one owner. `seen`, `started` and `ended` in seconds on the device's clock; `detail` is the
+    engine's sentence; `stopping` is why it was asked to stop."""
 
     id: str
     owner: str
@@ -63,6 +65,7 @@ class Job:
     progress: Progress | None = None
     record: RunRecord | None = None
     logs: list[ColumnLog] = field(default_factory=list)
+    started: float = 0.0
     ended: float = 0.0
 
     def since(self, marks: Sequence[Mark]) -> tuple[Columns, ...]:
@@ -105,12 +108,25 @@ class Line:
     def at_work(self) -> Job | None:
         return self._line[0] if self._line and self._line[0].state is State.RUNNING else None
 
-    def start_next(self) -> Job | None:
+    def start_next(self, now: float) -> Job | None:
         """The next job, now at work; None where one is at work already or nobody waits."""
         if not self._line or self.at_work is not None:
             return None
-        self._line[0].state = State.RUNNING
-        return self._line[0]
+        job = self._line[0]
+        job.state, job.started = State.RUNNING, now
+        return job
+
+    def price(self) -> float | None:
+        """Seconds per work (see lab.run.expect) of the latest finished runs; None before the first."""
+        done = [job for job in self._jobs.values() if job.state is State.FINISHED][-PRICED_RUNS:]
+        return seconds_per_work([(job.spec, job.ended - job.started) for job in done])
+
+    def work_ahead(self, now: float, price: float) -> float:
+        """Seconds until the line is empty, at this price; a run at work has as much less to go as it has run."""
+        left = [
+            work_of(job.spec) * price - (now - job.started if job is self.at_work else 0.0) for job in self._line
+        ]
+        return sum(max(0.0, seconds) for seconds in left)
 
     def place(self, job: Job) -> int:
         """0 at work or over, 1 next in line, …"""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from lab.run.column_log import ColumnLog, Mark
 from lab.run.engine_process import EngineProcess, Link, Start
+from lab.run.expect import work_of
 from lab.run.job import Event, Finished, Grown, Progress, Started
 from lab.run.lanes import RunSpec
 from lab.run.line import Job, Line, State, Why
@@ -41,6 +42,14 @@ class EngineState:
     loading: Loading | None = None
     facts: Ready | None = None
     sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """Seconds in line and at work that a run may expect if it is submitted now; a guess, see lab.run.expect."""
+
+    wait: float
+    run: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +134,16 @@ class Device:
         """Lanes that need not be run again: policy name -> id of the run, by whomever, that measured it."""
         with self._lock:
             return {name: job.id for name, job in self._line.measured(spec).items()}
+
+    def expect(self, spec: RunSpec) -> Expectation | None:
+        """None while nothing has finished here yet, or where nothing of it needs to be run."""
+        with self._lock:
+            price, known = self._line.price(), self._line.measured(spec)
+            missing = tuple(p for p in spec.policies if p.name not in known)
+            if price is None or not missing:
+                return None
+            run = price * work_of(replace(spec, policies=missing))
+            return Expectation(self._line.work_ahead(self._now(), price), run)
 
     def since(self, job_id: str, marks: Sequence[Mark] = ()) -> tuple[Columns, ...] | None:
         """What each lane has grown by since `marks` were its `Mark`s (from its beginning where there are none);
@@ -214,7 +233,11 @@ class Device:
             self._end(job, State.FAILED, Why.NO_ENGINE, sentence)
 
     def _next(self) -> None:
-        if self._link is not None and self._engine.facts is not None and (job := self._line.start_next()):
+        if (
+            self._link is not None
+            and self._engine.facts is not None
+            and (job := self._line.start_next(self._now()))
+        ):
             self._link.send(Run(job.id, job.spec))
 
     def _stop(self, job: Job, why: Why) -> None:

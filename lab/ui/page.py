@@ -43,18 +43,21 @@ def show_page() -> None:
     channels().show(my_link(), board)
     write_address(choice.knobs, words.language, board.address)
     with news:
-        _show_news(board, words)
+        _show_news(board, choice, words)
     _show(board, choice, words)
 
 
-def _show_news(board: Board, words: Words) -> None:
-    """How the runs stand that have not ended; else how the engine stands."""
+def _show_news(board: Board, choice: Choice, words: Words) -> None:
+    """How the runs stand that have not ended; else how the engine stands, and what a run would take."""
     looks = [look for job in board.jobs if (look := device().look(job)) is not None]
     going = [look.job for look in looks if not look.state.over]
     for job in going:
         show_progress(job, words)
     if not going:
         show_engine(words)
+        expected = None if choice.spec is None else device().expect(choice.spec)
+        if expected is not None:
+            st.caption(words("run.expected", wait=f"{expected.wait:.0f}", run=f"{expected.run:.0f}"))
 
 
 def _show(board: Board, choice: Choice, words: Words) -> None:

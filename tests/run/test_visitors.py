@@ -18,7 +18,7 @@ from lab.run.messages import (
     Run,
 )
 from lab.run.record import Columns, LaneRecord, Provenance, RunRecord
-from lab.run.visitors import Device
+from lab.run.visitors import Device, Expectation
 from lab.scheduling.policy import mode
 from lab.workload.request import Request, Workload
 
@@ -305,3 +305,29 @@ def test_closing_ends_the_engine_and_does_not_start_another(world):
     link.dies()
     assert link.closed
     assert world.links == [link]
+
+
+def test_lanes_that_anyone_measured_under_equal_settings_are_known(world):
+    a = world.ready().submit("a")
+    assert world.device.measured(SPEC) == {}
+    world.finish(a)
+    assert world.device.measured(SPEC) == {"none": a, "static": a}
+    wider = RunSpec(SPEC.workload, (mode("none"), mode("static", 4), mode("dynamic")))
+    assert world.device.measured(wider) == {"none": a}
+    assert world.device.measured(RunSpec(SPEC.workload, SPEC.policies, kv_budget_mb=5)) == {}
+
+
+def test_what_a_run_would_take_is_guessed_from_those_that_finished(world):
+    assert world.ready().device.expect(SPEC) is None
+    a = world.submit("a")
+    world.now = 10.0
+    world.finish(a)
+    assert world.device.expect(SPEC) is None  # it is measured already
+    twice = RunSpec(
+        Workload("own", tuple(Request(i, 0.0, 2, prompt="hello") for i in range(2))),
+        (mode("none"), mode("static", 1)),
+    )
+    assert world.device.expect(twice) == Expectation(wait=0.0, run=pytest.approx(20.0))
+    world.device.submit(twice, "b")
+    world.now = 15.0
+    assert world.device.expect(twice).wait == pytest.approx(15.0)

@@ -52,6 +52,8 @@ def let_go(at, **values):
 def finish(at, wait_for):
     """Wait for the run of this tab and draw the page again, as the progress does by itself in a browser."""
     job = job_of(at)
+    if not job:  # it ended before the page was drawn, which says so
+        return at
     wait_for(lambda: the_device().look(job).state.over)
     return at.run()
 
