@@ -331,3 +331,19 @@ def test_what_a_run_would_take_is_guessed_from_those_that_finished(world):
     world.device.submit(twice, "b")
     world.now = 15.0
     assert world.device.expect(twice).wait == pytest.approx(15.0)
+
+
+def test_thirty_visitors_who_come_at_once_load_one_model_and_run_one_after_another(world):
+    specs = [
+        RunSpec(Workload("own", (Request(0, 0.0, 2, prompt=f"visitor {i}"),)), (mode("none"),)) for i in range(30)
+    ]
+    jobs = [world.device.submit(spec, f"visitor {i}") for i, spec in enumerate(specs)]
+    world.ready()
+    assert len(world.links) == 1
+    assert sum(isinstance(command, Load) for command in world.link.sent) == 1
+    for i, job in enumerate(jobs):
+        assert world.link.running == jobs[: i + 1]
+        record = RunRecord(RECORD.provenance, specs[i].workload, RECORD.lanes[:1])
+        world.link.says(JobEvent(job, Started(record)), JobEvent(job, Finished(record)))
+    for spec, job in zip(specs, jobs, strict=True):
+        assert world.device.look(job).record.workload == spec.workload
