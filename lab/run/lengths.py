@@ -62,9 +62,13 @@ class LengthBook:
             return None
         return min(found.tokens, request.max_new_tokens)
 
-    def learn(self, requests: Sequence[Request], lengths: Mapping[int, Length]) -> None:
-        """Add lengths (by request id) and keep them for the next run, if the folder can be written."""
+    def add(self, requests: Sequence[Request], lengths: Mapping[int, Length]) -> None:
+        """`lengths` are by request id."""
         self.known.update({_digest(r): lengths[r.id] for r in requests})
+
+    def learn(self, requests: Sequence[Request], lengths: Mapping[int, Length]) -> None:
+        """Add lengths and keep them for the next run, if the folder can be written."""
+        self.add(requests, lengths)
         self.save(_found_here())
 
     def save(self, folder: Path) -> None:
