@@ -3,7 +3,9 @@
 import pytest
 
 from lab.engine.fetch import SMOLLM2, cache_folder
-from lab.engine.loaded import load_engine
+from lab.engine.loaded import let_waiting_threads_sleep, load_engine
+
+let_waiting_threads_sleep()  # takes effect only before the first import of torch, which test modules do
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -90,9 +90,13 @@ class TorchExecutor:
 
     def reference_steps(self, count: int = 20) -> tuple[float, ...]:
         """Seconds of `count` equal decode steps of one row: how fast this machine is just now."""
-        kv = self._pool(1, REFERENCE_CONTEXT)
-        step = Step((_decode_row(0)._replace(past=REFERENCE_CONTEXT - 1),))
-        self._timed(step, kv)  # the first one finds cold caches
+        return self.decode_seconds(1, count)
+
+    def decode_seconds(self, rows: int, count: int) -> tuple[float, ...]:
+        """Seconds of `count` decode steps of so many rows, in a pool of their own; one untimed step goes before."""
+        kv = self._pool(rows, REFERENCE_CONTEXT)
+        step = Step(tuple(_decode_row(slot, REFERENCE_CONTEXT - 1) for slot in range(rows)))
+        self._timed(step, kv)
         return tuple(self._timed(step, kv)[0] for _ in range(count))
 
     def logit_gap(self, ids: Sequence[int]) -> float:
@@ -163,8 +167,8 @@ def _greedy(logits: Tensor) -> tuple[int, ...]:
     return tuple(logits.argmax(dim=-1).tolist())
 
 
-def _decode_row(slot: int) -> Row:
-    return Row(slot, slot, ids=(0,), past=1, live=True, padded_to=1)
+def _decode_row(slot: int, past: int = 1) -> Row:
+    return Row(slot, slot, ids=(0,), past=past, live=True, padded_to=1)
 
 
 def _prompt_rows(tokens: int, longest: int) -> tuple[Row, ...]:

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from lab.engine.loaded import load_engine
+from lab.engine.fetch import silent
+from lab.engine.loaded import faster_dtype, load_engine
 from lab.engine.machine import free_memory, pick_device
 
 
@@ -34,6 +35,19 @@ def test_a_dummy_has_no_text_and_takes_bytes_for_tokens():
     assert engine.stop_ids == frozenset()
     assert engine.encode("hé") == (104, 195, 169)
     assert len(engine.encode("")) == 1
+
+
+@pytest.mark.parametrize("quick", ["fp32", "bf16"])
+def test_auto_takes_the_dtype_whose_steps_are_faster(quick):
+    class Steps:
+        def __init__(self, seconds):
+            self.seconds = seconds
+
+        def decode_seconds(self, rows, count):
+            return (self.seconds,) * count
+
+    candidates = {name: Steps(0.01 if name == quick else 0.02) for name in ("fp32", "bf16")}
+    assert faster_dtype(candidates, silent) == quick
 
 
 def test_free_memory_is_between_nothing_and_everything():
