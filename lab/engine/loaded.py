@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from lab.engine.fetch import Progress, silent
+from lab.engine.progress import Progress, silent
 from lab.engine.text import Text
 from lab.spec.model_shape import ModelShape
 

@@ -16,6 +16,7 @@ from lab.engine.batch import Batch, lay_out, rounded
 from lab.engine.kv import KvPool
 from lab.engine.model import Model
 from lab.engine.step import Horizon, Outcome, Row, Step
+from lab.engine.step_check import check_step
 
 REFERENCE_CONTEXT = 64
 MEMORY_SHARE = 0.9
@@ -60,7 +61,7 @@ class TorchExecutor:
         """One step, whatever the horizon: measured steps are never assumed to repeat."""
         if self._kv is None:
             raise ValueError("there is no KV pool yet; call allocate(slots, tokens_per_slot) first")
-        self._check(step, self._kv)
+        check_step(step, self._cached, self._kv.tokens_per_slot, self.model.shape)
         seconds, tokens, batch = self._timed(step, self._kv)
         for row in step.rows:
             self._cached[row.slot] = row.past + len(row.ids)
@@ -116,28 +117,6 @@ class TorchExecutor:
         tokens = _greedy(self.model.forward(batch, kv))
         self._synchronize()
         return time.perf_counter() - start, tokens, batch
-
-    def _check(self, step: Step, kv: KvPool) -> None:
-        """A step that reads or writes what is not there would give wrong tokens without a word."""
-        slots = [row.slot for row in step.rows]
-        if not slots or len(set(slots)) < len(slots):
-            raise ValueError(f"the step's rows are in slots {slots}; it needs at least one, each once")
-        for row in step.rows:
-            if not 0 <= row.slot < kv.slots or row.past + row.padded_to > kv.tokens_per_slot:
-                raise ValueError(
-                    f"request {row.request} asks for slot {row.slot}, tokens up to {row.past + row.padded_to}; "
-                    f"the pool has slots 0 to {kv.slots - 1} of {kv.tokens_per_slot} tokens"
-                )
-            if not row.ids or len(row.ids) > row.padded_to or (row.past and row.padded_to != 1):
-                raise ValueError(
-                    f"request {row.request} feeds {len(row.ids)} tokens padded to {row.padded_to} past {row.past}; "
-                    "a prompt is at least 1 token and no longer than its padding, a decoding row is 1"
-                )
-            if row.past > self._cached[row.slot]:
-                raise ValueError(
-                    f"request {row.request} counts on {row.past} cached tokens; "
-                    f"slot {row.slot} holds {self._cached[row.slot]}"
-                )
 
     def _is_cold(self, batch: Batch) -> bool:
         return len(batch.ids) not in self._tokens_seen or len(batch.last) not in self._rows_seen

@@ -17,8 +17,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lab.engine.fetch import MANIFEST, SMOLLM2, FetchError, Progress, fetch, silent
+from lab.engine.fetch import MANIFEST, SMOLLM2, fetch
+from lab.engine.progress import FetchError, Progress, silent
 from lab.spec.model_shape import WELL_KNOWN, ModelShape, shape_from_config
+from lab.spec.tensor_sizes import tensor_sizes
 
 DEFAULT = SMOLLM2.name
 DUMMY = "dummy:"
@@ -70,33 +72,6 @@ def load_weights(model: str, on_progress: Progress = silent) -> Weights:
         f"model is {model!r}; it must be {DEFAULT!r}, an existing folder, a hub id like 'Qwen/Qwen3-0.6B', "
         f"or {DUMMY!r} and one of {', '.join(WELL_KNOWN)}"
     )
-
-
-def tensor_sizes(shape: ModelShape) -> dict[str, tuple[int, ...]]:
-    """Name and size of every tensor that a model of this shape has; nothing else is read."""
-    s, q, kv = shape, shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
-    sizes: dict[str, tuple[int, ...]] = {
-        "model.embed_tokens.weight": (s.vocab, s.hidden),
-        "model.norm.weight": (s.hidden,),
-    }
-    if not s.tied:
-        sizes["lm_head.weight"] = (s.vocab, s.hidden)
-    layer: dict[str, tuple[int, ...]] = {
-        "input_layernorm.weight": (s.hidden,),
-        "self_attn.q_proj.weight": (q, s.hidden),
-        "self_attn.k_proj.weight": (kv, s.hidden),
-        "self_attn.v_proj.weight": (kv, s.hidden),
-        "self_attn.o_proj.weight": (s.hidden, q),
-        "post_attention_layernorm.weight": (s.hidden,),
-        "mlp.gate_proj.weight": (s.intermediate, s.hidden),
-        "mlp.up_proj.weight": (s.intermediate, s.hidden),
-        "mlp.down_proj.weight": (s.hidden, s.intermediate),
-    }
-    if s.qkv_bias:
-        layer |= {f"self_attn.{p}_proj.bias": (q if p == "q" else kv,) for p in "qkv"}
-    if s.qk_norm:
-        layer |= {f"self_attn.{p}_norm.weight": (s.head_dim,) for p in "qk"}
-    return sizes | {f"model.layers.{i}.{name}": size for i in range(s.layers) for name, size in layer.items()}
 
 
 def random_weights(name: str, seed: int = DUMMY_SEED) -> Weights:

@@ -38,7 +38,7 @@ from lab.run.messages import (
 from lab.run.outbox import Outbox
 
 if TYPE_CHECKING:
-    from lab.engine.fetch import Progress
+    from lab.engine.progress import Progress
     from lab.engine.loaded import Engine
 
 

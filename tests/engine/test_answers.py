@@ -131,6 +131,8 @@ def test_a_row_in_a_wrong_place_is_refused(llama):
         (Row(2, 0, (5,), 0, True, 1), "slots 0 to 1"),
         (Row(0, 0, (5,) * 17, 0, True, 17), "of 16 tokens"),
         (Row(0, 0, (5,), 3, True, 1), "slot 0 holds 0"),
+        (Row(0, 0, (5, 97), 0, True, 2), "ids from 5 to 97; .* has ids 0 to 96"),
+        (Row(0, 0, (-1,), 0, True, 1), "ids from -1 to -1"),
         (Row(0, 0, (5, 6), 0, True, 1), "no longer than its padding"),
         (Row(0, 0, (), 0, True, 1), "at least 1 token"),
     ):

@@ -12,7 +12,8 @@ import gguf
 import numpy as np
 import pytest
 
-from lab.engine.fetch import SMOLLM2, FetchError, fetch, is_whole
+from lab.engine.fetch import SMOLLM2, fetch, is_whole
+from lab.engine.progress import FetchError
 from lab.engine.text import Text
 from lab.engine.weights import load_weights
 

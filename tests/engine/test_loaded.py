@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from lab.engine.fetch import silent
 from lab.engine.loaded import faster_dtype, load_engine
 from lab.engine.machine import free_memory, pick_device
+from lab.engine.progress import silent
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from lab.engine.fetch import FetchError
-from lab.engine.weights import load_weights, random_weights, tensor_sizes
+from lab.engine.progress import FetchError
+from lab.engine.weights import load_weights, random_weights
 from lab.spec.model_shape import WELL_KNOWN
+from lab.spec.tensor_sizes import tensor_sizes
 
 
 @pytest.fixture
