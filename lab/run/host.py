@@ -38,8 +38,8 @@ from lab.run.messages import (
 from lab.run.outbox import Outbox
 
 if TYPE_CHECKING:
-    from lab.engine.progress import Progress
     from lab.engine.loaded import Engine
+    from lab.engine.progress import Progress
 
 
 class Loader(Protocol):
