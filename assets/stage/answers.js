@@ -12,10 +12,10 @@ export function textOf(tokens, pieces) {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(all);
 }
 
-/** One token in quotes, its spaces and line ends to be seen; its number where it has no text. */
+/** One token in quotes, its spaces and line ends to be seen; its number where its text is unknown, a stop sign where it has none (an end). */
 export function tokenName(token, pieces) {
   if (token === null) return "";
   if (!pieces.has(token)) return `#${token}`;
   const text = textOf([token], pieces);
-  return text === "" ? `#${token}` : `“${text.replace(/\n/g, "⏎").replace(/\t/g, "⇥").replace(/ /g, "\u00b7")}”`;
+  return text === "" ? "⏹" : `“${text.replace(/\n/g, "⏎").replace(/\t/g, "⇥").replace(/ /g, "\u00b7")}”`;
 }

@@ -9,6 +9,7 @@
  *   runs      [{id, url | record, over, situation}]: url of the run's route on this server, or the record so far
  *   lanes     [{run: id, lane: name}]; null: all lanes of the first run
  *   knobs     {revision, items: [{name, stops, value}]} or null
+ *   scale     of all letters, 1 is the page's own
  *   autoplay  play the first finished run that is shown
  * }
  * It reports "finished" (a run is over: its id), "unreachable" (no route answers: the run's id) as triggers and
@@ -35,6 +36,7 @@ export default function mount({ data, parentElement, setTriggerValue, setStateVa
   const call = (view.calls += 1);
   if (view.language !== data.language) view.stage.dress(data.text, data.colours);
   view.language = data.language;
+  parentElement.querySelector(".stage").style.fontSize = `calc(var(--st-base-font-size, 16px) * ${Number(data.scale ?? 1)})`;
   view.stage.readTheme();
   view.stage.showKnobs(data.knobs ?? null);
   session.stage = view.stage;

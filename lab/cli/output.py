@@ -83,7 +83,8 @@ def run_text(record: RunRecord, slo: Slo | None) -> str:
     lines += [f"{name:22}" + "".join(f"{show(m):>14}" for m in lanes) for name, show in _ROWS]
     if slo is not None:
         lines.append(f"{'goodput, req/s':22}" + "".join(f"{_number(m.goodput):>14}" for m in lanes))
-    lines += ["", identity_sentence(token_identity(record))]
+    if len(record.lanes) > 1:
+        lines += ["", identity_sentence(token_identity(record), p.dtype)]
     lines += [f"{lane.name}: request {n} refused: {why}" for lane in record.lanes for n, why in lane.refused]
     answers = answer_texts(record, record.lanes[0])
     lines += ["", f"answers ({record.lanes[0].name}):"]
@@ -91,12 +92,14 @@ def run_text(record: RunRecord, slo: Slo | None) -> str:
     return "\n".join(lines)
 
 
-def identity_sentence(identity: Identity) -> str:
+def identity_sentence(identity: Identity, dtype: str) -> str:
     said = f"{identity.identical} of {identity.requests} answers identical in all modes"
     if identity.ties:
         said += f", {len(identity.ties)} part at a tie ({_where(identity.ties[0])})"
     if identity.first_difference:
         said += f"; first difference: {_where(identity.first_difference)}"
+    if identity.identical < identity.requests and dtype != "fp32":
+        said += f". In {dtype} rounding depends on the batch: that is no fault of the batching"
     return said
 
 

@@ -28,6 +28,8 @@ def run(options: argparse.Namespace) -> int:
     spec, slo = spec_of(options), slo_of(options)
     if options.out is not None and options.out.exists() and not options.out.is_dir():
         raise ValueError(f"--out is {options.out}, which is a file; name a folder")
+    if options.out is not None:
+        options.out.mkdir(parents=True, exist_ok=True)  # now, not after minutes of measuring
     with ProgressLine() as progress:
         record = run_job(spec, engine_of(options, progress), progress.event)
     for lane in record.lanes:

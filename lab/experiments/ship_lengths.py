@@ -33,12 +33,12 @@ def main() -> None:
 
     for dtype in ("fp32", "bf16"):
         engine = load_engine("smollm2-135m", device="cpu", dtype=dtype)
-        requests = requests_of(engine)
-        book = LengthBook(engine.fingerprint)
-        found = find_lengths(requests, engine, _tell)
-        book.add(requests, found)
-        book.save(SHIPPED)
-        print(f"{dtype}: {len(found)} lengths in {SHIPPED.name}/{book.name}.json")
+        book = LengthBook.shipped(engine)
+        unknown = [r for r in requests_of(engine) if book.length(r) is None]
+        if unknown:
+            book.add(unknown, find_lengths(unknown, engine, _tell))
+            book.save(SHIPPED)
+        print(f"{dtype}: {len(unknown)} new lengths in {SHIPPED.name}/{book.name}.json")
 
 
 if __name__ == "__main__":

@@ -50,10 +50,13 @@ class LengthBook:
     @classmethod
     def of(cls, engine: Engine) -> LengthBook:
         """What ships with the lab, then what was found here; a damaged file counts as an empty one."""
-        book = cls(engine.fingerprint)
-        for folder in (SHIPPED, _found_here()):
-            book.known.update(_read(folder / f"{book.name}.json"))
+        book = cls.shipped(engine)
+        book.known.update(_read(_found_here() / f"{book.name}.json"))
         return book
+
+    @classmethod
+    def shipped(cls, engine: Engine) -> LengthBook:
+        return cls(engine.fingerprint, _read(SHIPPED / f"{engine.fingerprint}.json"))
 
     def length(self, request: Request) -> int | None:
         """Tokens of the answer within the request's limit; None if that is not known."""

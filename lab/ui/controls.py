@@ -43,17 +43,9 @@ def show_knobs(words: Words) -> tuple[Choice, DeltaGenerator]:
     must not jump. On a tab's first run all is set from its address. The sliders (rate, batch size, window, KV
     budget) are the stage's own."""
     _set_from_address()
-    chosen = st.session_state["scenario"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="knobs_what"):
         st.title(words("page.title"), anchor=False, width="content")
-        scenario = st.selectbox(
-            words("scenario.label"),
-            list(SCENARIOS),
-            format_func=lambda name: words(f"scenario.{name}.name"),
-            key="scenario",
-            width=170,
-            help=words(f"scenario.{chosen}.about"),
-        )
+        scenario = _scenario(words)
         list_place = st.container(width="content")
         requests = _number("requests", words, str(SCENARIOS[scenario].requests), disabled=scenario == "own")
         seed = _number("seed", words, "0")
@@ -72,6 +64,23 @@ def show_knobs(words: Words) -> tuple[Choice, DeltaGenerator]:
     with list_place:
         _show_list(choice.workload, words)
     return choice, news
+
+
+def _scenario(words: Words) -> str:
+    """A browser keeps a choice by its label, so each language has a select box of its own; the value is one."""
+    key = f"scenario_{words.language}"
+    if key not in st.session_state:
+        st.session_state[key] = st.session_state["scenario"]
+    chosen: str = st.selectbox(
+        words("scenario.label"),
+        list(SCENARIOS),
+        format_func=lambda name: words(f"scenario.{name}.name"),
+        key=key,
+        width=170,
+        help=words(f"scenario.{st.session_state[key]}.about"),
+    )
+    st.session_state["scenario"] = chosen
+    return chosen
 
 
 def _page_switches(words: Words) -> None:

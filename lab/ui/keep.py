@@ -77,7 +77,7 @@ def _keep_this(record: RunRecord, words: Words) -> None:
     name = st.text_input(words("keep.name"), max_chars=40, key="keep_name", placeholder=words("keep.example"))
     full = len(_kept()) >= MOST_KEPT
     if st.button(words("keep.button"), key="keep_this", disabled=not name.strip() or full):
-        _kept()[name.strip()] = record
+        _kept()[_free_name(name.strip())] = record
 
 
 def _choose(words: Words) -> None:
@@ -95,18 +95,33 @@ def _choose(words: Words) -> None:
 
 def _load(words: Words) -> None:
     """An uploaded record is somebody's file: read under bounds, shown as recorded, never written."""
-    file = st.file_uploader(words("keep.load"), type="json", max_upload_size=MOST_UPLOAD_MB, key="keep_file")
-    if file is None or file.file_id == st.session_state.get("keep_loaded"):
+    st.file_uploader(
+        words("keep.load"), type="json", max_upload_size=MOST_UPLOAD_MB, key="keep_file", on_change=_take_file
+    )
+    if sentence := st.session_state.get("keep_error"):
+        st.error(words("keep.unreadable", detail=as_typed(sentence)))
+
+
+def _take_file() -> None:
+    """Before the page is drawn: the loaded run is on the stage at once."""
+    file = st.session_state["keep_file"]
+    st.session_state["keep_error"] = ""
+    if file is None:
         return
-    st.session_state["keep_loaded"] = file.file_id
     try:
+        if len(_kept()) >= MOST_KEPT:
+            raise ValueError(f"{len(_kept())} runs are kept already; reload the page to begin anew")
         record = from_json(file.getvalue().decode("utf-8"))
+        name = _free_name(file.name[:40])
+        _kept()[name] = replace(record, provenance=replace(record.provenance, kind="recorded"))
+        st.session_state["kept_shown"] = name
     except ValueError as error:
-        st.error(words("keep.unreadable", detail=as_typed(error)))
-        return
-    if len(_kept()) >= MOST_KEPT:
-        st.error(words("keep.full", most=MOST_KEPT))
-        return
-    name = file.name[:40]
-    _kept()[name] = replace(record, provenance=replace(record.provenance, kind="recorded"))
-    st.success(words("keep.loaded", name=as_typed(name)))
+        st.session_state["keep_error"] = str(error)
+
+
+def _free_name(name: str) -> str:
+    """This name, or with a number where a run is kept under it."""
+    taken, number, free = _kept(), 2, name
+    while free in taken:
+        free, number = f"{name} ({number})", number + 1
+    return free

@@ -12,7 +12,7 @@ from lab.ui.controls import Choice, current_language, show_knobs, write_address
 from lab.ui.device import device, me
 from lab.ui.keep import show_keep, shown_record
 from lab.ui.markup import as_typed
-from lab.ui.progress import show_engine, show_progress
+from lab.ui.progress import expected_text, show_engine, show_progress
 from lab.ui.recorded import recorded
 from lab.ui.result import show_board_result, show_record_result
 from lab.ui.scene import show_board, show_record, show_recorded
@@ -57,12 +57,13 @@ def _show_news(board: Board, choice: Choice, words: Words) -> None:
         show_engine(words)
         expected = None if choice.spec is None else device().expect(choice.spec)
         if expected is not None:
-            st.caption(words("run.expected", wait=f"{expected.wait:.0f}", run=f"{expected.run:.0f}"))
+            st.caption(expected_text(expected, words))
 
 
 def _show(board: Board, choice: Choice, words: Words) -> None:
     kept = shown_record()
     if kept is not None:
+        st.info(words("keep.shown"))
         show_record(kept, choice, words)
         show_record_result(kept, words)
     elif board.lanes:
@@ -92,6 +93,8 @@ def _current_board(words: Words) -> Board:
 def _run(choice: Choice, board: Board, words: Words) -> Board:
     st.session_state["kept_shown"] = None
     if choice.spec is None:
+        if choice.knobs.scenario == "own" and choice.workload is None:
+            st.warning(words("notice.no_prompts"))
         return board
     try:
         return fill(device(), choice.spec, me(), board)

@@ -7,7 +7,7 @@ import streamlit as st
 from lab.run.job import Progress
 from lab.run.line import State
 from lab.run.messages import Loading, Ready
-from lab.run.visitors import EngineState, Look
+from lab.run.visitors import EngineState, Expectation, Look
 from lab.ui.device import device, me
 from lab.ui.markup import as_typed
 from lab.ui.words import Words
@@ -76,6 +76,18 @@ def show_progress(job: str, words: Words) -> None:
             st.caption(words("run.watching"))
 
 
+def expected_text(expected: Expectation, words: Words) -> str:
+    """What a run would take; the line is named where there is one."""
+    run = _duration(expected.run, words)
+    if expected.wait < 1:
+        return words("run.expected", run=run)
+    return words("run.expected_in_line", run=run, wait=_duration(expected.wait, words))
+
+
+def _duration(seconds: float, words: Words) -> str:
+    return words("run.minutes", n=round(seconds / 60)) if seconds >= 100 else words("run.seconds", n=round(seconds))
+
+
 def progress_text(look: Look, words: Words) -> str:
     if look.stopping:
         return words("run.stopping")
@@ -84,9 +96,8 @@ def progress_text(look: Look, words: Words) -> str:
         if loading is not None and look.place == 1:
             return f"{words('line.next')} ({loading_text(loading, words)})"
         return words("line.place", place=look.place)
-    if look.progress is None:
-        return words("phase.starting")
-    return _phase_text(look.progress, words)
+    phase = words("phase.starting") if look.progress is None else _phase_text(look.progress, words)
+    return f"{', '.join(words(f'mode.{name}.name') for name in look.modes)}: {phase}"
 
 
 def _phase_text(progress: Progress, words: Words) -> str:

@@ -15,6 +15,7 @@ from lab.ui.stage import Knob, Source, stage
 from lab.ui.words import Words
 
 KEY = "stage"
+PRESENT_SCALE = 1.25
 
 
 def show_board(board: Board, choice: Choice, words: Words) -> None:
@@ -53,6 +54,7 @@ def _mount(
         knobs=[Knob(name, STOPS[name], value) for name, value in knobs.on_stage.items()],
         revision=str(st.session_state.get("revision", 0)),
         autoplay=autoplay,
+        scale=PRESENT_SCALE if st.session_state.get("present") else 1.0,
         key=KEY,
         on_knobs=_let_go,
         on_finished=_nothing,

@@ -56,6 +56,7 @@ def stage(
     knobs: Sequence[Knob] = (),
     revision: str = "",
     autoplay: bool = False,
+    scale: float = 1.0,
     key: str = "stage",
     on_finished: Callable[[], None] = lambda: None,
     on_unreachable: Callable[[], None] = lambda: None,
@@ -64,6 +65,7 @@ def stage(
     """Mount it, once in a script run.
 
     lanes           (source id, mode) of each lane to show; None: all of the first source
+    scale           of its letters: more than 1 for a projector
     revision        the component takes the knobs' values from here only when this changes
     on_finished     a fetched run is over: its id is st.session_state[key].finished
     on_unreachable  the route does not answer: mount it again with a record, and again as that grows
@@ -72,7 +74,7 @@ def stage(
     _mount(
         key=key,
         data=stage_payload(
-            sources, language, lanes=lanes, knobs=knobs, revision=revision, autoplay=autoplay, key=key
+            sources, language, lanes=lanes, knobs=knobs, revision=revision, autoplay=autoplay, scale=scale, key=key
         ),
         on_finished_change=on_finished,
         on_unreachable_change=on_unreachable,
@@ -88,6 +90,7 @@ def stage_payload(
     knobs: Sequence[Knob] = (),
     revision: str = "",
     autoplay: bool = False,
+    scale: float = 1.0,
     key: str = "stage",
 ) -> dict[str, Any]:
     """The component's `data`; its shape is said in assets/stage/main.js."""
@@ -101,6 +104,7 @@ def stage_payload(
         "lanes": None if lanes is None else [{"run": run, "lane": lane} for run, lane in lanes],
         "knobs": {"revision": revision, "items": items} if items else None,
         "autoplay": autoplay,
+        "scale": scale,
     }
 
 

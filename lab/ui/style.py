@@ -4,7 +4,10 @@ from functools import cache
 from pathlib import Path
 
 _PAGE = Path(__file__).resolve().parents[2] / "assets" / "page.css"
-_PROJECTOR = "html { font-size: 20px; } .stMainBlockContainer { max-width: none; }"
+# For a projector the stage has the room: what to run is set before, and the sliders are the stage's own.
+_PROJECTOR = (
+    ".st-key-knobs_what { display: none; } .stMainBlockContainer { max-width: none; padding: 0.5rem 1rem; }"
+)
 
 
 @cache

@@ -190,6 +190,16 @@ def test_a_phone_needs_no_sideways_scrolling_and_speaks_chinese(visit):
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400
 
 
+def test_the_language_can_be_switched_to_and_fro_and_the_scenario_stays(visit):
+    tab = visit("?scenario=mixed", viewport={"width": 1280, "height": 720}, locale="en-US")
+    for language, run, scenario in (("中文", "运行", "长短混合"), ("EN", "Run", "Mixed lengths")) * 2:
+        tab.locator(".st-key-language").get_by_text(language, exact=True).click()
+        tab.locator(".st-key-run button", has_text=run).wait_for()
+        tab.locator(".st-key-knobs_what").get_by_text(scenario).first.wait_for()
+        tab.locator(".st-key-reset button").click()
+        tab.locator(".st-key-run button", has_text=run).wait_for()
+
+
 def _answers(url):
     try:
         return urllib.request.urlopen(url, timeout=1).status == 200

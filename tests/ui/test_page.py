@@ -74,7 +74,7 @@ def test_all_labels_are_there_in_both_languages(page):
     at.session_state["language"] = "zh"
     at.run()
     assert at.button(key="run").label == "运行"
-    assert at.selectbox(key="scenario").label == ZH("scenario.label")
+    assert at.selectbox(key="scenario_zh").label == ZH("scenario.label")
     assert ZH("empty.title") in texts(at)
     assert at.query_params["lang"] == "zh"
 
@@ -183,7 +183,7 @@ def test_an_address_sets_the_knobs_and_what_is_out_of_bounds_is_clamped_and_said
     at = page(scenario="mixed", batch="99", window="120", modes="static,continuous", rate="nonsense")
     assert at.session_state["batch"] == 32
     assert at.session_state["window"] == 120
-    assert at.selectbox(key="scenario").value == "mixed"
+    assert at.selectbox(key="scenario_en").value == "mixed"
     assert "was '99'; the lab takes 32" in texts(at)
     assert "'nonsense'" in texts(at)
     at.session_state["batch"] = 4
@@ -285,3 +285,19 @@ def test_a_run_is_kept_by_name_for_this_visit(page, wait_for):
     [shown] = stage(at)["runs"]
     assert len(shown["record"]["lanes"]) == 4
     assert "Measured here at" in texts(at)
+
+
+@pytest.mark.parametrize("scenario", ["chat", "mixed"])
+def test_the_language_can_be_changed_back_and_forth_and_the_scenario_stays(page, scenario):
+    at = page(scenario=scenario)
+    for language in ("zh", "en", "zh", "zh", "en"):
+        at.session_state["language"] = language
+        at.run()
+        assert not at.exception
+        assert at.selectbox(key=f"scenario_{language}").value == scenario
+        assert at.session_state["scenario"] == scenario
+
+
+def test_run_without_own_prompts_says_what_is_missing(page):
+    at = press_run(page(scenario="own"))
+    assert EN("notice.no_prompts") in texts(at)
