@@ -54,7 +54,7 @@ export class Feed {
     if (this.run.over) this._end("over");
     else if (this.strange >= PATIENCE) this._end("unreachable");
     else {
-      const pause = (answer?.poll_ms ?? RETRY) - (performance.now() - began);
+      const pause = (Math.min(answer?.poll_ms ?? RETRY, 5000)) - (performance.now() - began);
       this.timer = setTimeout(() => this.active && this._ask(), Math.max(0, pause));
     }
   }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -15,18 +16,22 @@ COMMANDS = (run, verify_clock, bench, scenarios, fetch)
 def main(arguments: Sequence[str] | None = None) -> int:
     """0 = done; 1 = measured, and the answer is no; 2 = a wrong call; 130 = interrupted."""
     options = parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without Unicode must not cost the result
     command: Callable[[argparse.Namespace], int] = options.command
     try:
-        return command(options)
+        code = command(options)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader of our output has gone; leave quietly
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (ValueError, OSError, MemoryError) as error:
         print(f"lab: {_sentence(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("lab: interrupted; nothing was written", file=sys.stderr)
+        print("lab: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of our output has gone; leave quietly
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
 
 
 def parser() -> argparse.ArgumentParser:

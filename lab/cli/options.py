@@ -46,7 +46,7 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
 
 
 def workload_of(options: argparse.Namespace) -> Workload:
-    scenario = options.scenario or ("own" if options.prompts else "chat")
+    scenario = options.scenario if options.scenario is not None else ("own" if options.prompts else "chat")
     return build(
         scenario,
         seed=options.seed,
@@ -79,4 +79,7 @@ def engine_of(options: argparse.Namespace, progress: ProgressLine) -> Engine:
     """Load the model. The import is here: commands that need no model start without torch."""
     from lab.engine.loaded import load_engine
 
-    return load_engine(options.model, options.device, options.dtype, on_progress=progress.phase)
+    try:
+        return load_engine(options.model, options.device, options.dtype, on_progress=progress.phase)
+    except (AttributeError, KeyError, OverflowError, RecursionError, RuntimeError, TypeError) as error:
+        raise ValueError(f"the model {options.model!r} cannot be read ({type(error).__name__}: {error})") from error

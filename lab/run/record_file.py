@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from lab.run.record import Columns, RunRecord
+from lab.run.record import RunRecord
+from lab.run.record_check import check_record
 
 SCHEMA = 1
 MOST_BYTES = 200_000_000
@@ -26,10 +27,10 @@ def to_json(record: RunRecord) -> str:
 
 
 def from_json(text: str) -> RunRecord:
-    """Raises ValueError where the text is not a record of this schema."""
+    """Raises ValueError, one sentence, where the text is not a record of this schema or contradicts itself."""
     try:
-        content = json.loads(text)
-    except ValueError as error:
+        content = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"not a record: {error}") from None
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         found = content.get("schema") if isinstance(content, dict) else type(content).__name__
@@ -38,15 +39,18 @@ def from_json(text: str) -> RunRecord:
         for lane in content["lanes"]:
             lane["policy"] = {k: math.inf if v is None else v for k, v in lane["policy"].items()}
         record = _RECORD.validate_python(content)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"the record is damaged: {error!r}") from None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise ValueError(f"the record is damaged: {where}: {first['msg']}") from None
-    for each in record.lanes:
-        _check(each.columns, len(record.workload.requests))
+    check_record(record)
     return record
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not strict JSON")
 
 
 def save(record: RunRecord, path: Path) -> None:
@@ -72,21 +76,3 @@ def load(path: Path) -> RunRecord:
         return from_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ValueError(f"cannot read the record {path}: {error}") from None
-
-
-def _check(c: Columns, requests: int) -> None:
-    """Columns that fit together; a damaged file must not fail later, in the middle of a chart."""
-    runs, rows = len(c.start), sum(c.rows)
-    cells = sum(k * n for k, n in zip(c.repeat, c.rows, strict=False))
-    per_run = (c.repeat, c.group, c.reason, c.cold, c.kernel_padding, c.kv_reserved, c.rows)
-    per_row = (c.slot, c.request, c.fed, c.past, c.padded_to, c.live)
-    fits = (
-        all(len(column) == runs for column in per_run)
-        and all(len(column) == rows for column in per_row)
-        and len(c.seconds) == sum(c.repeat)
-        and len(c.token) in (0, cells)
-    )
-    if not fits:
-        raise ValueError("the record is damaged: its columns differ in length")
-    if any(not 0 <= number < requests for number in c.request):
-        raise ValueError("the record is damaged: a row works for a request that it does not list")

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from lab.run.lanes import RunSpec
 from lab.scheduling.policy import MODES
 from lab.ui.knobs import BOUNDS, DEFAULTS, Knobs, Notice, from_query, to_query
-from lab.ui.markup import as_typed
+from lab.ui.markup import as_code, as_typed
 from lab.ui.views.requests import requests_table
 from lab.ui.words import LANGUAGES, Language, Words, language_of
 from lab.workload.prompts import MAX_OWN_PROMPTS, MAX_PROMPT_CHARACTERS
@@ -155,7 +155,7 @@ def _show_notices(words: Words) -> None:
 
 def _sentence(notice: Notice, words: Words) -> str:
     label = words("scenario.label" if notice.knob == "scenario" else f"knob.{notice.knob}")
-    return words(f"notice.{notice.kind}", knob=label, given=as_typed(repr(notice.given)), taken=notice.taken)
+    return words(f"notice.{notice.kind}", knob=label, given=as_code(notice.given), taken=notice.taken)
 
 
 def _own_prompts(words: Words) -> list[str]:

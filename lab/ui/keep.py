@@ -11,7 +11,7 @@ from lab.run.record import RunRecord
 from lab.run.record_file import from_json, to_json
 from lab.ui.board import Board
 from lab.ui.channels import my_link
-from lab.ui.markup import as_typed
+from lab.ui.markup import as_code
 from lab.ui.result import finished_record
 from lab.ui.words import Words
 
@@ -99,7 +99,7 @@ def _load(words: Words) -> None:
         words("keep.load"), type="json", max_upload_size=MOST_UPLOAD_MB, key="keep_file", on_change=_take_file
     )
     if sentence := st.session_state.get("keep_error"):
-        st.error(words("keep.unreadable", detail=as_typed(sentence)))
+        st.error(words("keep.unreadable", detail=as_code(sentence)))
 
 
 def _take_file() -> None:

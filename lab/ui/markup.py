@@ -35,6 +35,12 @@ def as_typed(text: object) -> str:
     return re.sub(r"([\\`*_{}\[\]()<>#$~:!|])", r"\\\1", str(text))
 
 
+def as_code(text: object) -> str:
+    """For a visitor's own text in such a sentence: in a code span nothing becomes a link, not even an address."""
+    plain = " ".join(str(text).replace("`", "ʼ").split())
+    return f"`{plain}`" if plain else "–"
+
+
 def explained(name: str, unit: str, means: str) -> Html:
     """A name that opens its definition."""
     return Html(

@@ -41,6 +41,8 @@ WAITING_MS = 1000
 MOST_PER_SECOND = 16  # answers, for all who watch together
 FORGOTTEN = 10.0  # seconds after which an asker does not count any more
 MOST_LANES = 16
+SLOWEST_MS = 4000  # whoever asks, and however many they say they are
+MOST_VIEWERS = 256  # counted
 
 
 class Runs(Protocol):
@@ -64,10 +66,11 @@ class Audience:
         """When this asker should ask again; asking makes it one of the audience."""
         with self._lock:
             now = self._now()
-            self._seen[viewer] = now
+            if viewer in self._seen or len(self._seen) < MOST_VIEWERS:
+                self._seen[viewer] = now
             self._seen = {v: t for v, t in self._seen.items() if now - t < FORGOTTEN}
             share = round(1000 * len(self._seen) / MOST_PER_SECOND)
-        return max(WAITING_MS if waiting else RUNNING_MS, share)
+        return min(SLOWEST_MS, max(WAITING_MS if waiting else RUNNING_MS, share))
 
 
 def run_answer(

@@ -195,7 +195,9 @@ def test_the_language_can_be_switched_to_and_fro_and_the_scenario_stays(visit):
     for language, run, scenario in (("中文", "运行", "长短混合"), ("EN", "Run", "Mixed lengths")) * 2:
         tab.locator(".st-key-language").get_by_text(language, exact=True).click()
         tab.locator(".st-key-run button", has_text=run).wait_for()
-        tab.locator(".st-key-knobs_what").get_by_text(scenario).first.wait_for()
+        tab.locator(".st-key-knobs_what").locator(
+            f"input[value='{scenario}'], :text('{scenario}')"
+        ).first.wait_for()
         tab.locator(".st-key-reset button").click()
         tab.locator(".st-key-run button", has_text=run).wait_for()
 

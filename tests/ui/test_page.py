@@ -184,18 +184,18 @@ def test_an_address_sets_the_knobs_and_what_is_out_of_bounds_is_clamped_and_said
     assert at.session_state["batch"] == 32
     assert at.session_state["window"] == 120
     assert at.selectbox(key="scenario_en").value == "mixed"
-    assert "was '99'; the lab takes 32" in texts(at)
-    assert "'nonsense'" in texts(at)
+    assert "was `99`; the lab takes 32" in texts(at)
+    assert "`nonsense`" in texts(at)
     at.session_state["batch"] = 4
     at.run()
-    assert "was '99'" not in texts(at)
+    assert "was `99`" not in texts(at)
     assert at.query_params["batch"] == "4"
     assert at.query_params["modes"] == "static,continuous"
 
 
 def test_an_address_makes_no_link_and_no_picture(page):
-    at = page(scenario="![x](http://a.test/b.png)")
-    assert r"\!\[x\]\(http\:" in at.info[0].value
+    at = page(scenario="![x](http://a.test/b.png) `www.evil.test`")
+    assert "`![x](http://a.test/b.png) ʼwww.evil.testʼ`" in at.info[0].value
 
 
 def test_own_prompts_are_listed_before_the_run_and_stay_out_of_the_address(page):

@@ -143,3 +143,11 @@ def test_one_viewer_may_ask_eight_times_a_second_and_many_share_sixteen():
     assert 32 * 1000 / pause == pytest.approx(MOST_PER_SECOND)
     now[0] = 11.0
     assert audience.pause_ms("a", waiting=False) == RUNNING_MS
+
+
+def test_however_many_say_they_watch_nobody_waits_longer_than_four_seconds():
+    audience = Audience(now=lambda: 0.0)
+    for i in range(2000):
+        pause = audience.pause_ms(f"v{i}", waiting=False)
+    assert pause == 4000
+    assert audience.pause_ms("honest", waiting=False) == 4000

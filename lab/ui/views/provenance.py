@@ -30,7 +30,7 @@ def _settings(record: RunRecord, words: Words) -> list[str]:
     policies = [lane.policy for lane in record.lanes]
     settings = words(
         "provenance.settings",
-        scenario=words(f"scenario.{record.workload.name}.name"),
+        scenario=words(key) if (key := f"scenario.{record.workload.name}.name") in words else record.workload.name,
         n=len(record.workload.requests),
         seed=record.workload.seed,
         batch=max(p.max_batch_size for p in policies),
