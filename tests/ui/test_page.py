@@ -194,8 +194,8 @@ def test_an_address_sets_the_knobs_and_what_is_out_of_bounds_is_clamped_and_said
 
 
 def test_an_address_makes_no_link_and_no_picture(page):
-    at = page(scenario="![x](http://a.test/b.png) `www.evil.test`")
-    assert "`![x](http://a.test/b.png) ʼwww.evil.testʼ`" in at.info[0].value
+    at = page(scenario="![x](http://a.test/b.png) `www.e.test`")
+    assert "`![x](http://a.test/b.png) ʼwww.e.testʼ`" in at.info[0].value
 
 
 def test_own_prompts_are_listed_before_the_run_and_stay_out_of_the_address(page):
