@@ -61,11 +61,12 @@ def finish(at, wait_for):
 def test_a_first_visit_says_what_this_is_and_what_to_do(page):
     at = page()
     assert not at.exception
-    assert EN("empty.title") in texts(at)
-    assert "press **Run**" in texts(at)
+    assert "This is a **recorded** run" in texts(at)
+    assert "Press **Run**" in texts(at)
     assert "Why is" in html(at) or "What is" in html(at)  # the requests are listed before a run
     assert not at.get("plotly_chart")
-    assert stage(at) is None
+    [shown] = stage(at)["runs"]
+    assert shown["record"]["provenance"]["kind"] == "recorded"
 
 
 def test_all_labels_are_there_in_both_languages(page):
@@ -75,7 +76,7 @@ def test_all_labels_are_there_in_both_languages(page):
     at.run()
     assert at.button(key="run").label == "运行"
     assert at.selectbox(key="scenario_zh").label == ZH("scenario.label")
-    assert ZH("empty.title") in texts(at)
+    assert "录制" in texts(at)
     assert at.query_params["lang"] == "zh"
 
 
@@ -109,7 +110,7 @@ def test_a_run_can_be_cancelled(page, wait_for):
     at.button(key="cancel").click().run()
     at = finish(at, wait_for)
     assert EN("why.asked") in texts(at)
-    assert EN("empty.title") in texts(at)
+    assert "This is a **recorded** run" in texts(at)
     assert not at.get("plotly_chart")
 
 
