@@ -1,8 +1,9 @@
 """When is a measured difference accepted as agreement? One rule for the whole lab.
 
-At least five alternating repeats. Noise is the median absolute deviation (MAD) of the relative differences:
-above 5 % nothing can be said (inconclusive). Below it, agreement is a median difference within the stated
-bound or within twice the MAD. "Too noisy" never passes as agreement.
+At least five alternating repeats. Two quantities agree where the median of their relative differences lies within
+the stated bound, or within twice its noise while that is small: noise is the median absolute deviation (MAD) of the
+differences, small is 5 %. A larger difference is one where the noise is small, and inconclusive where it is not: being
+too noisy excuses nothing. The spread is always shown beside the verdict.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ def compare(measured: Sequence[float], reference: Sequence[float], bound: float)
 
 
 def _verdict(difference: float, spread: float, bound: float) -> Verdict:
+    if abs(difference) <= bound:
+        return "agrees"
     if spread > MOST_NOISE:
         return "inconclusive"
-    return "agrees" if abs(difference) <= max(bound, 2 * spread) else "differs"
+    return "agrees" if abs(difference) <= 2 * spread else "differs"

@@ -57,7 +57,7 @@ def load_weights(model: str, on_progress: Progress = silent) -> Weights:
     """`model` is "smollm2-135m" (fetched on first use), a local folder, a hub id such as "Qwen/Qwen3-0.6B", or
     "dummy:<name>" of lab.spec.model_shape.WELL_KNOWN.
 
-    Raises ValueError for a name, architecture or file that cannot be used, FetchError where none came.
+    Raises ValueError for a name, architecture or file that cannot be used, FetchError where a download failed.
     """
     if model == DEFAULT:
         return _from_folder(fetch(None, on_progress), "SmolLM2-135M-Instruct", on_progress)
@@ -153,9 +153,15 @@ def _from_hub(model: str, on_progress: Progress) -> Path:
         config = Path(hf_hub_download(model, "config.json"))
         shape_from_config(_config(config.parent), model)
         return Path(snapshot_download(model, allow_patterns=["*.safetensors", "*.json", "*.jinja"]))
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise FetchError(
-            f"{model} could not be had from the model hub ({first}); check the name and the network, "
-            "or give a local folder"
-        ) from error
+    except LocalEntryNotFoundError as error:
+        reason = "it cannot be reached and the model is not in its cache"
+        raise _not_from_hub(model, reason) from error
+    except (HfHubHTTPError, OSError) as error:
+        raise _not_from_hub(model, (str(error).strip() or type(error).__name__).splitlines()[0]) from error
+
+
+def _not_from_hub(model: str, reason: str) -> FetchError:
+    return FetchError(
+        f"{model} could not be had from the model hub ({reason}); "
+        "check the name and the network, or give a local folder"
+    )
