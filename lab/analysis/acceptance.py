@@ -2,8 +2,8 @@
 
 At least five alternating repeats. Two quantities agree where the median of their relative differences lies within
 the stated bound, or within twice its noise while that is small: noise is the median absolute deviation (MAD) of the
-differences, small is 5 %. A larger difference is one where the noise is small, and inconclusive where it is not: being
-too noisy excuses nothing. The spread is always shown beside the verdict.
+differences, small is 5 %. Beyond that they differ where the noise is small; where it is not, nothing can be said.
+Being too noisy excuses no difference, and the spread is always shown beside the verdict.
 """
 
 from __future__ import annotations
