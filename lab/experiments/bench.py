@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -188,7 +188,10 @@ def bench(
     overhead: dict[str, list[float]] = {name: [] for name in MODES}
     tok_s = time_modes_and_peers(engine, workload, named, overhead, repeats, report)
     return BenchResult(
-        provenance=provenance_of(engine, engine.executor.reference_steps(REFERENCE_STEPS), False),
+        provenance=replace(
+            provenance_of(engine, engine.executor.reference_steps(REFERENCE_STEPS)),
+            read_bytes_per_s=engine.read_bandwidth(),
+        ),
         modes={name: tok_s[name] for name in MODES},
         peers={name: tok_s[name] for name in peers},
         step_s=step_s,

@@ -82,6 +82,7 @@ def run_job(
     record = replace(record, lanes=tuple(lane.record() for lane in lanes))
     record = replace(
         record,
+        provenance=replace(provenance, read_bytes_per_s=engine.read_bandwidth()),
         logit_gaps=logit_gaps(record, engine),
         token_bytes=_token_bytes(record, engine),
     )
