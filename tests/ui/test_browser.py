@@ -123,7 +123,7 @@ def test_a_small_scenario_runs_for_real_and_comes_back_after_a_reload(visit):
     press_run(tab)
     wait_until_measured(tab)
     assert list(runs_of(tab)) == list(MODES)
-    assert tab.evaluate(f"{STAGE}.counters.mounts") == 1
+    assert tab.evaluate(f"{STAGE}.counters.mounts") <= 2  # one for the recorded run of a first visit, one since
     assert tab.evaluate(f"[...{STAGE}.runs.values()].every((run) => !run.faults)")
     assert tab.evaluate(f"{STAGE}.shown.every(({{ lane }}) => lane.requests.every((r) => r.finished !== null))")
     shown = tab.locator("body").inner_text()
