@@ -87,7 +87,7 @@ def _whole(numbers: Sequence[int], what: str) -> None:
 
 
 def _finite(numbers: Sequence[float], what: str) -> None:
-    _must(all(math.isfinite(n) and 0 <= n < 1e12 for n in numbers), f"{what} are not finite numbers of 0 or more")
+    _must(all(math.isfinite(n) and 0 <= n <= LARGEST for n in numbers), f"{what} are not finite numbers of 0 or more")
 
 
 def _text(texts: Sequence[str]) -> None:
