@@ -87,7 +87,8 @@ def _whole(numbers: Sequence[int], what: str) -> None:
 
 
 def _finite(numbers: Sequence[float], what: str) -> None:
-    _must(all(math.isfinite(n) and 0 <= n <= LARGEST for n in numbers), f"{what} are not finite numbers of 0 or more")
+    fit = all(math.isfinite(n) and 0 <= n <= LARGEST for n in numbers)
+    _must(fit, f"{what} are not finite numbers of 0 or more")
 
 
 def _text(texts: Sequence[str]) -> None:
