@@ -304,7 +304,8 @@ def test_steps_of_a_burst_are_counted_exactly(lengths, seats):
     assert ends["none"] == total
     assert ends["static"] == sum(max(lengths[i : i + seats]) for i in range(0, len(lengths), seats))
     assert ends["continuous"] == list_scheduling(lengths, seats)
-    assert max(-(-total // seats), longest) <= ends["continuous"] <= total / seats + (1 - 1 / seats) * longest
+    assert max(-(-total // seats), longest) <= ends["continuous"]
+    assert seats * ends["continuous"] <= total + (seats - 1) * longest  # whole numbers: the bound is met exactly
     assert ends["continuous"] <= ends["static"]
 
 
