@@ -1,9 +1,18 @@
 """The real model, loaded once for all tests that ask for it, and a cache folder that is not the user's."""
 
+import os
+
 import pytest
+from hypothesis import settings
 
 from lab.engine.fetch import SMOLLM2, cache_folder
 from lab.engine.loaded import let_waiting_threads_sleep, load_engine
+
+# The same examples each time, so that a red check means that the change did it; HYPOTHESIS_PROFILE=search looks
+# for new ones.
+settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.register_profile("search", max_examples=1000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 let_waiting_threads_sleep()  # takes effect only before the first import of torch, which test modules do
 

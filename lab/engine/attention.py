@@ -18,7 +18,7 @@ def attend(q: Tensor, kv: Tensor, batch: Batch, cached: Sequence[tuple[Tensor, T
     """Every token of the batch looks at its own request's tokens up to itself.
 
     q [tokens, heads, head_dim]; kv [tokens, 2 × kv_heads × head_dim], already written to the pool; `cached` are
-    keys and values of each decoding run, see KvPool.read. Returns [tokens, heads × head_dim].
+    keys and values of each decoding run, see KvPool.reader. Returns [tokens, heads × head_dim].
     """
     done = [_decodes(q, run, *views) for run, views in zip(batch.decodes, cached, strict=True)]
     done += [_prompts(q, kv, block) for block in batch.prompts]

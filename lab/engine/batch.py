@@ -35,7 +35,8 @@ class DecodeRun(NamedTuple):
     The call covers `slots` slots from `first_slot` on. Where some of them are not in this step, `stand_ins` [slots]
     names the row whose query is used there and `picked` [rows] the results that count; None where all are.
     Every slot attends to its first `context` positions; `mask` [slots, 1, 1, context] adds -inf beyond a row's
-    own context, and is None where all are equally long.
+    own context, and is None where all are equally long. With `gathered` [slots], the slots may lie anywhere:
+    these are copied together, and `first_slot` says nothing.
     """
 
     start: int
@@ -46,6 +47,7 @@ class DecodeRun(NamedTuple):
     mask: Tensor | None
     stand_ins: Tensor | None
     picked: Tensor | None
+    gathered: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)

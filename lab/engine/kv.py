@@ -5,10 +5,12 @@ Refuses to know requests and lanes: who may use which slot, and when, is the sch
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
-from lab.engine.batch import Batch
+from lab.engine.batch import Batch, DecodeRun
 from lab.spec.model_shape import ModelShape
 
 
@@ -39,6 +41,18 @@ class KvPool:
     def write(self, layer: int, places: Tensor, kv: Tensor) -> None:
         """Keep `kv` [tokens, 2 × kv_heads × head_dim] at `places`; tokens beyond those (filler) are not kept."""
         self._flat[layer].index_copy_(0, places, kv.narrow(0, 0, len(places)))
+
+    def reader(self, run: DecodeRun) -> Callable[[int], tuple[Tensor, Tensor]]:
+        """What a decoding run attends to: layer → keys and values, each [slots, kv_heads, context, head_dim]."""
+        if run.gathered is None:
+            return self.read(run.first_slot, run.slots, run.context).__getitem__
+        slots, context = run.gathered, run.context
+
+        def copied(layer: int) -> tuple[Tensor, Tensor]:
+            keys, values = self._pool[layer, :, :context].index_select(0, slots).unbind(2)
+            return keys.transpose(1, 2), values.transpose(1, 2)
+
+        return copied
 
     def read(self, first: int, slots: int, tokens: int) -> list[tuple[Tensor, Tensor]]:
         """Keys and values of each layer, as views: the first `tokens` positions of neighbouring slots.

@@ -69,12 +69,6 @@ class Engine:
             return self.text.encode_chat(prompt)
         return tuple(byte % self.shape.vocab for byte in prompt.encode()) or (0,)
 
-    def free_memory(self) -> int:
-        """Bytes free on the device (system memory on a CPU) now."""
-        from lab.engine import machine
-
-        return machine.free_memory(self.executor.device)
-
     def read_bandwidth(self) -> float:
         """Bytes a second that the device's memory reads: the best that has been measured so far.
 
@@ -140,12 +134,15 @@ def _executor(
     import torch
 
     from lab.engine import machine
+    from lab.engine.decode_graph import cuda_graph
     from lab.engine.model import Model
     from lab.engine.torch_executor import TorchExecutor
 
+    recorder = cuda_graph if device.type == "cuda" else None
+
     def made(name: str) -> TorchExecutor:
         kind = {"fp32": torch.float32, "bf16": torch.bfloat16}[name]
-        return TorchExecutor(Model(weights, kind, device), lambda: machine.free_memory(device))
+        return TorchExecutor(Model(weights, kind, device), lambda: machine.free_memory(device), recorder)
 
     if dtype == "auto" and device.type == "cuda":
         dtype = "bf16"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -38,14 +40,28 @@ def free_memory(device: torch.device) -> int:
     On Linux the smaller of available memory and what the container's limit leaves; on other systems, where
     nobody says without more packages, half of the physical memory.
     """
-    if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0])
+    if device.type == "cuda":  # what torch holds and nothing uses can be had, too
+        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0]) + kept
     for line in _lines("/proc/meminfo"):
         if line.startswith("MemAvailable"):
             return min(int(line.split()[1]) * 1024, _container_leaves())
     if hasattr(os, "sysconf"):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     return _windows_memory()
+
+
+@contextmanager
+def memory_said(what: str) -> Iterator[None]:
+    """MemoryError with a sentence in place of torch's own words, where memory runs out while `what`."""
+    try:
+        yield
+    except (torch.OutOfMemoryError, RuntimeError) as error:
+        if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
+            raise
+        raise MemoryError(
+            f"the device's memory ran out while {what}; use a smaller batch size or fewer or shorter requests"
+        ) from None
 
 
 def read_bandwidth(device: torch.device) -> float:

@@ -66,11 +66,11 @@ class Model:
         x = residual(self._embedding[batch.ids])
         turn = self._turns[batch.positions]
         places = pool.places(batch)
-        cached = [pool.read(run.first_slot, run.slots, run.context) for run in batch.decodes]
+        cached = [pool.reader(run) for run in batch.decodes]
         for i, layer in enumerate(layers):
             q, kv = self._queries_keys_values(layer, x.normed(layer.input_norm), turn)
             pool.write(i, places, kv)
-            x.add(layer.out(attend(q, kv, batch, [run[i] for run in cached])))
+            x.add(layer.out(attend(q, kv, batch, [read(i) for read in cached])))
             x.add(self._mlp(layer, x.normed(layer.mlp_norm)))
         return self._head(x.of(batch.last).normed(self._norm))
 

@@ -53,8 +53,8 @@ def build_lanes(
     """
     slot_tokens = max(r.prompt_tokens for r in workload.requests) + max(r.max_new_tokens for r in workload.requests)
     counts = [spec.groups * seats_needed(p, workload) for p in spec.policies]
-    engine.executor.allocate(sum(counts), slot_tokens)
-    kv_budget = _kv_budget_tokens(spec, engine)
+    free = engine.executor.allocate(sum(counts), slot_tokens)
+    kv_budget = _kv_budget_tokens(spec, free, engine.kv_bytes_per_token)
     return [
         Lane(
             policy,
@@ -71,14 +71,12 @@ def build_lanes(
     ]
 
 
-def _kv_budget_tokens(spec: RunSpec, engine: Engine) -> int:
+def _kv_budget_tokens(spec: RunSpec, free_bytes: int, bytes_per_token: int) -> int:
     # A lane that is run again alone must have the budget that it has beside the others.
     shares = max(len(MODES), len(spec.policies)) * spec.groups
-    share = 0.9 * engine.free_memory() / shares
+    share = 0.9 * free_bytes / shares
     budget = share if spec.kv_budget_mb is None else spec.kv_budget_mb * 1e6
-    tokens = int(budget // engine.kv_bytes_per_token)
+    tokens = int(budget // bytes_per_token)
     if tokens < 1:
-        raise ValueError(
-            f"a KV budget of {budget / 1e6:g} MB holds no token; one takes {engine.kv_bytes_per_token:,} bytes"
-        )
+        raise ValueError(f"a KV budget of {budget / 1e6:g} MB holds no token; one takes {bytes_per_token:,} bytes")
     return tokens
