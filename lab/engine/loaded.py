@@ -69,6 +69,15 @@ class Engine:
             return self.text.encode_chat(prompt)
         return tuple(byte % self.shape.vocab for byte in prompt.encode()) or (0,)
 
+    def cut(self, text: str, tokens: int) -> tuple[str, tuple[int, ...]]:
+        """The first `tokens` tokens of a text, and the words they stand for; no chat template. A text that has not
+        so many begins again. ValueError for an empty text."""
+        ids = self.text.encode_text(text) if self.text else tuple(b % self.shape.vocab for b in text.encode())
+        if not ids:
+            raise ValueError("the text to cut is empty; it must have at least one token")
+        taken = (ids * -(-tokens // len(ids)))[:tokens]
+        return (self.text.decode(taken) if self.text else bytes(taken).decode(errors="replace")), taken
+
     def read_bandwidth(self) -> float:
         """Bytes a second that the device's memory reads: the best that has been measured so far.
 

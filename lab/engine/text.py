@@ -62,6 +62,10 @@ class Text:
                 ids += self._tokenizer.encode(part.replace(_PLACE, prompt), add_special_tokens=False).ids
         return tuple(ids)
 
+    def encode_text(self, text: str) -> tuple[int, ...]:
+        """The ids of bare text, without the chat template; the text cannot spell a special token."""
+        return tuple(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
     def token_bytes(self, token: int) -> bytes:
         """The bytes of text that a token stands for, perhaps part of a character; b"" for a special token.
 

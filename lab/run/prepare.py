@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lab.run.lengths import LengthBook, find_lengths
-from lab.workload.request import Workload
+from lab.workload.prompts import continued
+from lab.workload.request import Request, Workload
 from lab.workload.scenarios import EQUAL, equalise
 
 if TYPE_CHECKING:
@@ -31,12 +33,21 @@ def prepare(workload: Workload, engine: Engine, free_eos: bool, report: Report) 
 def tokenize(workload: Workload, engine: Engine, report: Report) -> Workload:
     if workload.tokenized:
         return workload
-    ids: list[tuple[int, ...]] = []
+    tokenized: list[Request] = []
     for request in workload.requests:
         report("tokenizing", request.id, len(workload.requests))
-        ids.append(request.prompt_ids or engine.encode(request.prompt))
-    made = workload.with_prompt_ids(ids)
+        tokenized.append(_with_ids(request, engine))
+    made = replace(workload, requests=tuple(tokenized))
     return equalise(made) if made.name == EQUAL else made  # another tokenizer may cut them differently
+
+
+def _with_ids(request: Request, engine: Engine) -> Request:
+    if request.prompt_ids:
+        return request
+    if request.prompt_length is None:
+        return replace(request, prompt_ids=engine.encode(request.prompt))
+    text, ids = engine.cut(continued(request.prompt), request.prompt_length)
+    return replace(request, prompt=text, prompt_ids=ids)
 
 
 def _as_long_as_allowed(workload: Workload) -> Workload:

@@ -43,7 +43,7 @@ def check_record(record: RunRecord) -> None:
 
 def _check_provenance(record: RunRecord) -> None:
     p = record.provenance
-    _text([p.model, p.revision, p.dtype, p.device, p.commit, record.workload.name])
+    _text([p.model, p.revision, p.dtype, p.device, p.commit, record.workload.name, record.workload.source])
     _whole([p.threads, p.weight_bytes, p.kv_bytes_per_token], "the provenance's numbers")
     _finite([*p.reference_step_s, p.read_bytes_per_s or 0.0], "the provenance's times")
     try:

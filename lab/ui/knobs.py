@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 
 from lab.run.lanes import RunSpec
 from lab.scheduling.policy import MODES, mode
-from lab.workload.request import Workload
-from lab.workload.scenarios import MAX_RATE, MAX_REQUESTS, MIN_RATE, SCENARIOS, build
+from lab.workload.request import MAX_REQUESTS, Workload
+from lab.workload.scenarios import MAX_RATE, MIN_RATE, SCENARIOS, build
 
 
 class Bounds(NamedTuple):

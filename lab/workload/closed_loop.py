@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 
 from lab.workload.prompts import shipped_lines
-from lab.workload.request import Request, Workload
-from lab.workload.scenarios import MAX_REQUESTS
+from lab.workload.request import MAX_REQUESTS, Request, Workload
 
 
 def closed_loop(

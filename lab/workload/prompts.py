@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import tomllib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
+
+import numpy as np
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "prompts"
 
@@ -30,6 +32,23 @@ def shipped_passages() -> tuple[str, ...]:
     with (FOLDER / "passages.toml").open("rb") as file:
         passages = tomllib.load(file)["passage"]
     return tuple(f"{p['task']}\n\n{p['text'].strip()}" for p in passages)
+
+
+def texts_and_questions() -> tuple[str, ...]:
+    return shipped_passages() + shipped_lines("questions")
+
+
+def draw(pool: Sequence[str], count: int, rng: np.random.Generator) -> tuple[str, ...]:
+    """`count` prompts in random order; none comes again before all have come."""
+    order: list[int] = []
+    while len(order) < count:
+        order.extend(int(i) for i in rng.permutation(len(pool)))
+    return tuple(pool[i] for i in order[:count])
+
+
+def continued(opening: str) -> str:
+    """The opening, and then all passages that are not the opening itself: some 1,500 tokens of plain English."""
+    return "\n\n".join((opening, *(text for text in shipped_passages() if text != opening)))
 
 
 def clean_prompts(lines: Iterable[str]) -> tuple[str, ...]:

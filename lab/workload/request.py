@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
+
+MAX_REQUESTS = 256  # the most that one run takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,8 @@ class Request:
                     that request's last token (a closed loop: a user asks again after the answer)
     prompt          the text as the user typed it, chat template not included; "" where only ids exist
     prompt_ids      the tokens the model is fed; empty until the workload is tokenized
+    prompt_length   how many tokens these shall be: `prompt` is then only how the text begins, which is continued
+                    and cut to this length, without a chat template; None = as many as its text has
     max_new_tokens  the most tokens the user will accept; all that a scheduler may know of the length
     output_tokens   how many tokens the answer has, the same in every lane; None while unknown.
                     The scheduler never sees it
@@ -30,12 +34,15 @@ class Request:
     output_tokens: int | None = None
     priority: int = 0
     follows: int | None = None
+    prompt_length: int | None = None
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.arrival) or self.arrival < 0:
             raise ValueError(f"request {self.id}: arrival is {self.arrival}, it must be 0 seconds or later")
         if self.max_new_tokens < 1:
             raise ValueError(f"request {self.id}: max_new_tokens is {self.max_new_tokens}, it must be at least 1")
+        if self.prompt_length is not None and self.prompt_length < 1:
+            raise ValueError(f"request {self.id}: prompt_length is {self.prompt_length}, it must be at least 1")
         if self.output_tokens is not None and not 1 <= self.output_tokens <= self.max_new_tokens:
             raise ValueError(
                 f"request {self.id}: output_tokens is {self.output_tokens}, "
@@ -49,11 +56,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One and the same list of requests for every lane, in order of arrival; ids are positions 0, 1, 2, …"""
+    """One and the same list of requests for every lane, in order of arrival; ids are positions 0, 1, 2, …
+
+    source  where arrivals and lengths were taken from, and what was changed in them; "" for a list made here
+    """
 
     name: str
     requests: tuple[Request, ...]
     seed: int = 0
+    source: str = ""
 
     def __post_init__(self) -> None:
         if not self.requests:
@@ -74,11 +85,6 @@ class Workload:
     @property
     def lengths_known(self) -> bool:
         return all(r.output_tokens is not None for r in self.requests)
-
-    def with_prompt_ids(self, ids: Sequence[tuple[int, ...]]) -> Workload:
-        """The same workload, tokenized; `ids[i]` are the prompt tokens of request i."""
-        changed = (replace(r, prompt_ids=tuple(i)) for r, i in zip(self.requests, ids, strict=True))
-        return replace(self, requests=tuple(changed))
 
     def with_output_tokens(self, lengths: Mapping[int, int]) -> Workload:
         """The same workload with each answer's length forced; requests not in `lengths` stay as they are."""

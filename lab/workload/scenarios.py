@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lab.workload import arrivals
-from lab.workload.prompts import clean_prompts, shipped_lines, shipped_passages
-from lab.workload.request import Request, Workload
+from lab.workload.prompts import clean_prompts, draw, shipped_lines, texts_and_questions
+from lab.workload.request import MAX_REQUESTS, Request, Workload
 
 EQUAL = "equal"
-MAX_REQUESTS = 256
 MIN_RATE, MAX_RATE = 0.01, 1000.0
 CLUSTER_SPAN = 0.05  # seconds; the requests of a cluster arrive within one default window
 
@@ -79,10 +78,6 @@ def _alike() -> tuple[str, ...]:
     return shipped_lines("equal")
 
 
-def _texts() -> tuple[str, ...]:
-    return shipped_passages() + shipped_lines("questions")
-
-
 def _none() -> tuple[str, ...]:
     return ()
 
@@ -92,7 +87,7 @@ SCENARIOS = {
     for s in (
         Scenario("chat", "People ask short questions, one now and one then.", 12, 2.5, _questions, _same(32)),
         Scenario("corpus", "A nightly job: a pile of texts and questions, all there at once.",
-                 48, None, _texts, _mostly_short),
+                 48, None, texts_and_questions, _mostly_short),
         Scenario(EQUAL, "Every request takes the same work, as in image generation.",
                  16, None, _alike, _same(32), forced=True),
         Scenario("day", "A busy service: 8 to 16 requests within 50 ms, then a pause.",
@@ -128,7 +123,7 @@ def build(
     rate = _check_rate(scenario, rate)
     # Three streams, so that another rate changes the times and leaves questions and lengths as they are.
     prompt_rng, length_rng, time_rng = np.random.default_rng((seed, zlib.crc32(name.encode()))).spawn(3)
-    texts = own if own is not None else _draw(scenario.pool(), count, prompt_rng)
+    texts = own if own is not None else draw(scenario.pool(), count, prompt_rng)
     lengths = scenario.lengths(count, length_rng)
     times = _times(scenario, count, rate, time_rng)
     made = tuple(
@@ -180,14 +175,6 @@ def _check_rate(scenario: Scenario, rate: float | None) -> float | None:
     if math.isnan(rate) or not MIN_RATE <= rate <= MAX_RATE:
         raise ValueError(f"rate is {rate} requests per second; it must lie between {MIN_RATE} and {MAX_RATE:g}")
     return rate
-
-
-def _draw(pool: Sequence[str], count: int, rng: np.random.Generator) -> tuple[str, ...]:
-    """`count` prompts in random order; none comes again before all have come."""
-    order: list[int] = []
-    while len(order) < count:
-        order.extend(int(i) for i in rng.permutation(len(pool)))
-    return tuple(pool[i] for i in order[:count])
 
 
 def _times(scenario: Scenario, count: int, rate: float | None, rng: np.random.Generator) -> arrivals.Times:
