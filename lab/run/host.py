@@ -126,8 +126,8 @@ class Host:
 
 
 def sentence_of(error: Exception) -> str:
-    """One sentence for a visitor; the traceback went to stderr."""
-    text = " ".join(str(error).split())
+    """One sentence for a visitor, without its full stop; the traceback went to stderr."""
+    text = " ".join(str(error).split()).rstrip(".")
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return "the device ran out of memory; try fewer requests, a smaller batch or a smaller KV budget"
     if isinstance(error, (ValueError, OSError)) and text:

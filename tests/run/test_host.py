@@ -14,6 +14,7 @@ import pytest
 from lab.analysis.checks import check_lane
 from lab.run.engine_process import EngineProcess
 from lab.run.frames import MOST_BYTES, FrameError, read_frame, write_frame
+from lab.run.host import sentence_of
 from lab.run.job import Finished, Grown, Progress, Started
 from lab.run.lanes import RunSpec
 from lab.run.messages import (
@@ -155,6 +156,10 @@ def test_a_run_that_goes_wrong_becomes_a_sentence_and_the_host_goes_on(host, ear
     assert ear.until(over("a")) == JobFailed("a", said)
     host.send(Run("b", spec_of()))
     assert isinstance(ear.until(over("b")).event, Finished)
+
+
+def test_a_sentence_comes_without_its_full_stop_because_the_page_puts_one():
+    assert sentence_of(ValueError("there is no model 'x'.\n")) == "there is no model 'x'"
 
 
 def test_a_spec_that_cannot_be_read_becomes_a_sentence(host, ear):

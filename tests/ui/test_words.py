@@ -55,6 +55,13 @@ def test_every_key_that_the_code_names_exists_and_every_key_is_named_somewhere()
     assert unnamed == set()
 
 
+@pytest.mark.parametrize(("language", "ends"), [("en", r"\.|\)"), ("zh", "。|）")])
+def test_what_the_engine_says_stands_inside_a_sentence_that_has_an_end(language, ends):
+    quoting = {key: text for key, text in texts(language).items() if "{detail}" in text}
+    assert len(quoting) >= 6
+    assert [key for key, text in quoting.items() if not re.search(rf"\{{detail\}}({ends})", text)] == []
+
+
 @pytest.mark.parametrize(
     ("locale", "language"),
     [("zh-CN", "zh"), ("zh", "zh"), ("ZH-tw", "zh"), ("en-US", "en"), ("de", "en"), (None, "en"), ("", "en")],
