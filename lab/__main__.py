@@ -1,3 +1,12 @@
-from lab.cli.main import main
+"""`python -m lab`: the exit code of lab.cli.main, or 130 after Ctrl-C, be it in the middle of the imports."""
 
-raise SystemExit(main())
+import sys
+
+try:
+    from lab.cli.main import main
+
+    code = main()
+except KeyboardInterrupt:
+    print("lab: interrupted", file=sys.stderr)
+    code = 130
+raise SystemExit(code)

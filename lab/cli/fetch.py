@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
+from lab.cli.options import path
 from lab.cli.progress import ProgressLine
 
 
@@ -13,7 +13,7 @@ def add_to(commands: Any) -> None:
     command = commands.add_parser("fetch", help="download and convert the default model")
     command.add_argument(
         "--to",
-        type=Path,
+        type=path,
         metavar="DIR",
         help="a folder to carry to another machine, named there in BATCHING_LAB_CACHE (default: the cache)",
     )

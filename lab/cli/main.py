@@ -14,7 +14,7 @@ COMMANDS = (run, verify_clock, bench, scenarios, fetch)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 = done; 1 = measured, and the answer is no; 2 = a wrong call; 130 = interrupted."""
+    """0 = done; 1 = measured, and the answer is no; 2 = a wrong call. Ctrl-C passes through."""
     options = parser().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without Unicode must not cost the result
@@ -29,9 +29,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, MemoryError) as error:
         print(f"lab: {_sentence(error)}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("lab: interrupted", file=sys.stderr)
-        return 130
 
 
 def parser() -> argparse.ArgumentParser:

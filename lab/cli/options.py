@@ -29,7 +29,7 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
     add("--max-queue-delay-ms", type=float, default=50.0, metavar="MS", help="dynamic's window (default: 50)")
     add("--request-rate", type=float, metavar="R", help="requests per second (default: the scenario's)")
     add("--requests", type=int, metavar="N", help="how many (default: the scenario's)")
-    add("--prompts", type=Path, metavar="FILE", help="a text file with up to 16 prompts, one a line")
+    add("--prompts", type=path, metavar="FILE", help="a text file with up to 16 prompts, one a line")
     add(
         "--model",
         default=DEFAULT_MODEL,
@@ -43,6 +43,13 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
     )
     add("--free-eos", action="store_true", help="answers end by themselves; lengths may then differ between lanes")
     add("--json", action="store_true", help="one JSON object on stdout")
+
+
+def path(text: str) -> Path:
+    """Of an option that names a file or folder. An empty one would mean this folder, which nobody means."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"the name is {text!r}; name a file or folder")
+    return Path(text)
 
 
 def workload_of(options: argparse.Namespace) -> Workload:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 from lab.analysis.checks import check_lane
-from lab.cli.options import add_run_options, engine_of, slo_of, spec_of
+from lab.cli.options import add_run_options, engine_of, path, slo_of, spec_of
 from lab.cli.output import print_json, run_json, run_text
 from lab.cli.progress import ProgressLine
 from lab.cli.run_files import write_run
@@ -20,7 +19,7 @@ def add_to(commands: Any) -> None:
     add_run_options(command)
     command.add_argument("--slo-ttft-ms", type=float, metavar="MS", help="a request meets it with its first token")
     command.add_argument("--slo-tpot-ms", type=float, metavar="MS", help="… and with its time per output token")
-    command.add_argument("--out", type=Path, metavar="DIR", help="write record.json, metrics.csv, requests.csv")
+    command.add_argument("--out", type=path, metavar="DIR", help="write record.json, metrics.csv, requests.csv")
     command.set_defaults(command=run)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from lab.cli.options import workload_of
+from lab.cli.options import path, workload_of
 from lab.cli.output import print_json
 from lab.workload.request import Workload
 from lab.workload.scenarios import SCENARIOS
@@ -17,7 +16,7 @@ def add_to(commands: Any) -> None:
     command.add_argument("scenario", nargs="?", metavar="NAME", help="show this scenario's requests")
     command.add_argument("--requests", type=int, metavar="N")
     command.add_argument("--request-rate", type=float, metavar="R", help="requests per second")
-    command.add_argument("--prompts", type=Path, metavar="FILE", help="for the scenario own")
+    command.add_argument("--prompts", type=path, metavar="FILE", help="for the scenario own")
     command.add_argument("--seed", type=int, default=0)
     command.add_argument("--json", action="store_true", help="one JSON object on stdout")
     command.set_defaults(command=scenarios)

@@ -1,6 +1,8 @@
 """Every wrong call ends in one sentence that shows the value, with exit code 2 and nothing on stdout."""
 
 import math
+import subprocess
+import sys
 
 import pytest
 
@@ -46,6 +48,32 @@ def test_what_argparse_refuses_ends_with_exit_code_two(arguments):
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["run", "--out", ""], ["run", "--prompts", " "], ["fetch", "--to", ""], ["scenarios", "--prompts", ""]],
+)
+def test_an_empty_name_does_not_mean_this_folder(capsys, arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert f"the name is {arguments[-1]!r}; name a file or folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("module", ["lab.cli.main", "numpy", "pydantic"])
+def test_ctrl_c_in_the_middle_of_the_imports_is_a_word_and_exit_code_130(module):
+    code = f"""
+import os, runpy, signal, sys
+def hook(event, arguments):
+    if event == "import" and arguments[0] == {module!r}:
+        os.kill(os.getpid(), signal.SIGINT)
+sys.addaudithook(hook)
+sys.argv[1:] = ["scenarios"]
+runpy.run_module("lab", run_name="__main__")
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "lab: interrupted\n")
 
 
 def test_an_out_folder_that_is_a_file_is_refused_before_anything_runs(tmp_path, capsys):
