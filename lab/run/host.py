@@ -108,6 +108,8 @@ class Host:
 
     def _carry_out_load(self, load: Load) -> None:
         self._engine = None
+        gc.unfreeze()
+        gc.collect()  # two models at once may not fit
         engine = self._load(load, lambda phase, done, total: self._report(Loading(phase, done, total)))
         self._engine = engine
         gc.collect()

@@ -24,6 +24,7 @@ class RunSpec:
                   None = an equal share of 0.9 × the memory that is free, for at least four lanes
     groups        replicas of the model per lane
     free_eos      answers end by themselves, not at a length found before and forced in every lane
+    model         by the name it is loaded by; "" = the one that is there
     """
 
     workload: Workload
@@ -31,6 +32,7 @@ class RunSpec:
     kv_budget_mb: float | None = None
     groups: int = 1
     free_eos: bool = False
+    model: str = ""
 
     def __post_init__(self) -> None:
         names = [p.name for p in self.policies]

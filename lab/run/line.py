@@ -108,23 +108,26 @@ class Line:
     def at_work(self) -> Job | None:
         return self._line[0] if self._line and self._line[0].state is State.RUNNING else None
 
-    def start_next(self, now: float) -> Job | None:
-        """The next job, now at work; None where one is at work already or nobody waits."""
-        if not self._line or self.at_work is not None:
-            return None
-        job = self._line[0]
+    @property
+    def next_up(self) -> Job | None:
+        """The one to start next; None where one is at work or nobody waits."""
+        return self._line[0] if self._line and self.at_work is None else None
+
+    def start(self, job: Job, now: float) -> None:
         job.state, job.started = State.RUNNING, now
-        return job
 
-    def price(self) -> float | None:
-        """Seconds per work (see lab.run.expect) of the latest finished runs; None before the first."""
-        done = [job for job in self._jobs.values() if job.state is State.FINISHED][-PRICED_RUNS:]
-        return seconds_per_work([(job.spec, job.ended - job.started) for job in done])
+    def price(self, model: str) -> float | None:
+        """Seconds per work (see lab.run.expect) of this model's latest finished runs; None before the first."""
+        done = [job for job in self._jobs.values() if job.state is State.FINISHED and job.spec.model == model]
+        return seconds_per_work([(job.spec, job.ended - job.started) for job in done[-PRICED_RUNS:]])
 
-    def work_ahead(self, now: float, price: float) -> float:
-        """Seconds until the line is empty, at this price; a run at work has as much less to go as it has run."""
+    def seconds_ahead(self, now: float, price: float) -> float:
+        """Until the line is empty, without the loading of models; a run at work has as much less to go as it has
+        run, and one on a model that nothing is known of costs `price` per work."""
         left = [
-            work_of(job.spec) * price - (now - job.started if job is self.at_work else 0.0) for job in self._line
+            work_of(job.spec) * (self.price(job.spec.model) or price)
+            - (now - job.started if job is self.at_work else 0.0)
+            for job in self._line
         ]
         return sum(max(0.0, seconds) for seconds in left)
 

@@ -1,8 +1,8 @@
 """Many visitors, one device: a queue in front of the engine, and what each visitor may know of it.
 
-One `Device` per page process. Runs wait in line, one is at work, each visitor (*owner*) has at most one. What
-nobody looks at any more is cancelled. When the engine process dies, its run fails with a sentence and a fresh
-process takes over. Knows no screen, no model, no torch.
+One `Device` per page process. Runs wait in line, one is at work, each visitor (*owner*) has at most one. A run on
+another model than the last has it loaded when its turn comes. What nobody looks at any more is cancelled. When the
+engine process dies, its run fails with a sentence and a fresh process takes over. Knows no screen and no torch.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ TICK = 1.0  # seconds between two looks of the reaper
 
 @dataclass(frozen=True, slots=True)
 class EngineState:
-    """Is there a model to run on? `facts` once it is ready; `sentence` where it could not be loaded."""
+    """Is there a model to run on? `facts` once it is ready; `sentence` where it could not be loaded; `model` is
+    the name that it is loaded by."""
 
+    model: str = ""
     loading: Loading | None = None
     facts: Ready | None = None
     sentence: str = ""
@@ -56,6 +58,7 @@ class Expectation:
 class Look:
     """What a visitor sees of a run at one moment.
 
+    spec      what was asked for
     place     0 at work or over, 1 next in line, …
     stopping  it was asked to stop and has not stopped yet
     why       why it ended early; `detail` is the engine's sentence where it has one
@@ -64,7 +67,7 @@ class Look:
 
     job: str
     owner: str
-    modes: tuple[str, ...]
+    spec: RunSpec
     state: State
     place: int
     stopping: bool
@@ -73,12 +76,17 @@ class Look:
     detail: str
     record: RunRecord | None
 
+    @property
+    def modes(self) -> tuple[str, ...]:
+        return tuple(policy.name for policy in self.spec.policies)
+
 
 class Device:
     """The one device that all visitors of this process share. Every method may be called from any thread."""
 
     def __init__(self, load: Load, start: Start = EngineProcess, now: Callable[[], float] = time.monotonic) -> None:
-        """`start` makes the link to an engine, which is told to `load`; `now` is a clock in seconds."""
+        """`start` makes the link to an engine, which is told to `load`, and later to load the same with the model
+        that a run asks for; `now` is a clock in seconds."""
         self._load = load
         self._start = start
         self._now = now
@@ -105,10 +113,6 @@ class Device:
                 if earlier.owner == owner:
                     self._stop(earlier, Why.REPLACED)
             job = self._line.join(spec, owner, self._now())
-            if self._link is None:
-                self._start_engine()
-            elif self._engine.sentence:  # the model could not be loaded; perhaps it can now
-                self._tell_to_load(self._link)
             self._next()
             return job.id
 
@@ -125,9 +129,17 @@ class Device:
             job.seen = self._now()
             stopping = job.stopping is not None and not job.state.over
             place = self._line.place(job)
-            modes = tuple(policy.name for policy in job.spec.policies)
             return Look(
-                job.id, job.owner, modes, job.state, place, stopping, job.progress, job.why, job.detail, job.record
+                job.id,
+                job.owner,
+                job.spec,
+                job.state,
+                place,
+                stopping,
+                job.progress,
+                job.why,
+                job.detail,
+                job.record,
             )
 
     def measured(self, spec: RunSpec) -> dict[str, str]:
@@ -138,12 +150,12 @@ class Device:
     def expect(self, spec: RunSpec) -> Expectation | None:
         """None while nothing has finished here yet, or where nothing of it needs to be run."""
         with self._lock:
-            price, known = self._line.price(), self._line.measured(spec)
+            price, known = self._line.price(spec.model), self._line.measured(spec)
             missing = tuple(p for p in spec.policies if p.name not in known)
             if price is None or not missing:
                 return None
             run = price * work_of(replace(spec, policies=missing))
-            return Expectation(self._line.work_ahead(self._now(), price), run)
+            return Expectation(self._line.seconds_ahead(self._now(), price), run)
 
     def since(self, job_id: str, marks: Sequence[Mark] = ()) -> tuple[Columns, ...] | None:
         """What each lane has grown by since `marks` were its `Mark`s (from its beginning where there are none);
@@ -170,9 +182,9 @@ class Device:
                 return
             match report:
                 case Loading():
-                    self._engine = EngineState(loading=report)
+                    self._engine = replace(self._engine, loading=report)
                 case Ready():
-                    self._engine, self._deaths = EngineState(facts=report), 0
+                    self._engine, self._deaths = EngineState(self._engine.model, facts=report), 0
                     self._next()
                 case LoadFailed(sentence):
                     self._give_up(sentence)
@@ -189,9 +201,9 @@ class Device:
                 return
             self._link = None
             self._deaths = 0 if self._engine.facts else self._deaths + 1
-            self._engine = EngineState()
+            self._engine = EngineState(self._engine.model)
             if job := self._line.at_work:
-                self._end(job, State.FAILED, Why.ENGINE_DIED, sentence)
+                self._line.end(job, State.FAILED, self._now(), Why.ENGINE_DIED, sentence)
             if self._deaths > 1:
                 self._give_up(sentence)
             else:
@@ -219,25 +231,38 @@ class Device:
     # ---- what happens to the engine and the line
 
     def _start_engine(self) -> None:
+        """With the model that is wanted next."""
         self._link = self._start(self)
-        self._tell_to_load(self._link)
+        first = next(iter(self._line), None)
+        self._tell_to_load(self._link, self._load.model if first is None else self._model_of(first))
 
-    def _tell_to_load(self, link: Link) -> None:
-        self._engine = EngineState(loading=Loading("start", 0, 0))
-        link.send(self._load)
+    def _tell_to_load(self, link: Link, model: str) -> None:
+        self._engine = EngineState(model, loading=Loading("start", 0, 0))
+        link.send(replace(self._load, model=model))
+
+    def _model_of(self, job: Job) -> str:
+        return job.spec.model or self._load.model
 
     def _give_up(self, sentence: str) -> None:
-        """No model: all that wait fail; the next run tries again."""
-        self._engine, self._deaths = EngineState(sentence=sentence), 0
+        """No such model: all that wait for it fail; the next run that wants it tries again."""
+        failed = self._engine.model
+        self._engine, self._deaths = EngineState(failed, sentence=sentence), 0
         for job in self._line:
-            self._end(job, State.FAILED, Why.NO_ENGINE, sentence)
+            if self._model_of(job) == failed:
+                self._line.end(job, State.FAILED, self._now(), Why.NO_ENGINE, sentence)
+        self._next()
 
     def _next(self) -> None:
-        if (
-            self._link is not None
-            and self._engine.facts is not None
-            and (job := self._line.start_next(self._now()))
-        ):
+        """Put the next run to work, or have its model loaded first."""
+        job = self._line.next_up
+        if job is None or self._engine.loading is not None or self._closed.is_set():
+            return
+        if self._link is None:
+            self._start_engine()
+        elif self._engine.facts is None or self._engine.model != self._model_of(job):
+            self._tell_to_load(self._link, self._model_of(job))
+        else:
+            self._line.start(job, self._now())
             self._link.send(Run(job.id, job.spec))
 
     def _stop(self, job: Job, why: Why) -> None:

@@ -1,5 +1,7 @@
 """The line of visitors in front of a fake engine, under a fake clock."""
 
+from dataclasses import replace
+
 import pytest
 
 from lab.run.column_log import Mark
@@ -90,8 +92,8 @@ class World:
         self.link.says(READY)
         return self
 
-    def submit(self, owner):
-        return self.device.submit(SPEC, owner)
+    def submit(self, owner, model=""):
+        return self.device.submit(replace(SPEC, model=model), owner)
 
     def state(self, job):
         return self.device.look(job).state
@@ -252,6 +254,72 @@ def test_a_model_that_cannot_be_loaded_fails_all_that_wait_and_the_next_run_trie
     assert world.link.sent == [Load("fake"), Load("fake")]
     world.ready()
     assert world.link.running == [b]
+
+
+def test_a_run_on_another_model_has_it_loaded_when_its_turn_comes_and_the_next_has_its_own_again(world):
+    world.ready()
+    a, b, c = world.submit("a"), world.submit("b", "other"), world.submit("c")
+    assert world.link.sent[-1] == Run(a, SPEC)
+    world.finish(a)
+    assert world.link.sent[-1] == Load("other")
+    assert (world.device.engine.model, world.device.engine.facts) == ("other", None)
+    assert world.device.look(b).place == 1
+    world.ready()
+    assert world.link.running == [a, b]
+    world.finish(b)
+    assert world.link.sent[-1] == Load("fake")
+    world.ready()
+    assert world.link.running == [a, b, c]
+
+
+def test_the_model_that_is_loaded_is_not_loaded_again(world):
+    world.ready()
+    for model in ("", "fake"):
+        world.finish(world.submit("a", model))
+    assert [command for command in world.link.sent if isinstance(command, Load)] == [Load("fake")]
+
+
+def test_a_model_that_cannot_be_loaded_fails_its_own_runs_only(world):
+    world.ready()
+    a = world.submit("a", "too large")
+    b = world.submit("b")
+    world.link.says(LoadFailed("it does not fit"))
+    assert (world.state(a), world.device.look(a).detail) == (State.FAILED, "it does not fit")
+    world.ready()
+    assert (world.state(b), world.link.running) == (State.RUNNING, [b])
+
+
+def test_a_model_that_kills_its_engine_twice_fails_its_own_runs_only(world):
+    world.ready()
+    a = world.submit("a", "too large")
+    b = world.submit("b")
+    world.link.dies()
+    assert world.link.sent == [Load("too large")]
+    world.link.dies("memory ran out")
+    assert (world.state(a), world.device.look(a).why) == (State.FAILED, Why.NO_ENGINE)
+    assert world.link.sent == [Load("fake")]
+    world.ready()
+    assert (world.state(b), len(world.links)) == (State.RUNNING, 3)
+
+
+def test_what_was_measured_on_one_model_says_nothing_of_another(world):
+    world.ready()
+    a = world.submit("a")
+    world.now = 10.0
+    world.finish(a)
+    other = replace(SPEC, model="other")
+    assert world.device.measured(other) == {}
+    assert world.device.expect(other) is None
+
+
+def test_a_closed_device_starts_no_engine(world):
+    world.ready()
+    world.submit("a")
+    waiting = world.submit("b")
+    world.device.close()
+    world.device.cancel(waiting)
+    world.submit("c")
+    assert len(world.links) == 1
 
 
 def test_ended_runs_are_kept_by_count_and_by_age(world):

@@ -8,6 +8,7 @@ import pytest
 
 from lab.run.column_log import ColumnLog, Mark
 from lab.run.job import Progress
+from lab.run.lanes import RunSpec
 from lab.run.line import State, Why
 from lab.run.record import Columns, LaneRecord, RunRecord
 from lab.run.visitors import Look
@@ -31,7 +32,7 @@ class GrowingRun:
         return Look(
             job="live",
             owner="me",
-            modes=tuple(lane.name for lane in self.record.lanes),
+            spec=RunSpec(self.record.workload, tuple(lane.policy for lane in self.record.lanes)),
             state=self.state,
             place=self.place,
             stopping=False,

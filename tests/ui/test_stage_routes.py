@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from lab.run.column_log import Mark
 from lab.run.job import Progress
+from lab.run.lanes import RunSpec
 from lab.run.line import State, Why
 from lab.run.record import Columns, LaneRecord, Provenance, RunRecord
 from lab.run.visitors import Look
@@ -27,13 +28,14 @@ PROVENANCE = Provenance(
 )  # fmt: skip
 WORKLOAD = Workload("test", (Request(0, 0.0, 2, prompt="hi", prompt_ids=(1, 2, 3), output_tokens=2),))
 RECORD = RunRecord(PROVENANCE, WORKLOAD, (LaneRecord(mode("none"), 1, 100), LaneRecord(mode("static", 4), 1, 100)))
+SPEC = RunSpec(WORKLOAD, (mode("none"),))
 
 
 class FakeRuns:
     """One run, "job"; `steps` of its first lane are there, none of its second."""
 
     def __init__(self, state=State.RUNNING, record=RECORD, steps=2, **look):
-        self.look_now = Look("job", "me", ("none",), state, 0, False, None, None, "", record)
+        self.look_now = Look("job", "me", SPEC, state, 0, False, None, None, "", record)
         self.look_now = replace(self.look_now, **look)
         self.steps = steps
 
