@@ -53,7 +53,7 @@ def _transformers(engine: Engine) -> tuple[dict[str, Any], dict[str, str], dict[
         return {}, {}, {"transformers": "random weights lie in no folder that it could load"}
     from lab.engine import peers
 
-    made = peers.transformers_peers(engine.folder, engine.dtype, BATCH_SIZE)
+    made = peers.transformers_peers(engine.folder, engine.dtype, engine.executor.device, BATCH_SIZE)
     return {name: _on_requests(peer) for name, peer in made.items()}, dict(peers.SETTINGS), {}
 
 

@@ -25,7 +25,7 @@ SETTINGS = {
 }
 
 
-def transformers_peers(folder: Path, dtype: str, batch_size: int) -> dict[str, Peer]:
+def transformers_peers(folder: Path, dtype: str, device: torch.device, batch_size: int) -> dict[str, Peer]:
     """The peers of SETTINGS by name; calling one answers all requests, or raises RuntimeError."""
     import transformers
 
@@ -34,7 +34,8 @@ def transformers_peers(folder: Path, dtype: str, batch_size: int) -> dict[str, P
     hf.logging.disable_progress_bar()
     logging.getLogger("ContinuousBatchingLogger").setLevel(logging.CRITICAL)
     kind = {"fp32": torch.float32, "bf16": torch.bfloat16}[dtype]
-    model = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=kind, attn_implementation="sdpa").eval()
+    model = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=kind, attn_implementation="sdpa")
+    model = model.to(device).eval()
     model.generation_config.eos_token_id = None  # answers have the list's lengths
     return {
         "hf_one_by_one": lambda requests: _padded(model, requests, 1),

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from lab.engine import linear as linear_module
-from lab.engine.linear import PlainLinear, linear
+from lab.engine.linear import BothLinear, PlainLinear, ReorderedLinear, leading_wins, linear
 from lab.engine.norm import MirroredResidual, PlainResidual, RmsNorm, residual
 from lab.engine.rotary import pairs_together, turn_, turns
 from lab.spec.model_shape import WELL_KNOWN
@@ -100,3 +100,27 @@ def _hub_rotary(x, positions, theta):
     angles = (positions[:, None] * frequencies).repeat(1, 2)[:, None, :]
     low, high = x.chunk(2, dim=-1)
     return x * angles.cos() + torch.cat((-high, low), dim=-1) * angles.sin()
+
+
+@pytest.mark.parametrize(
+    ("plain", "reordered", "rows"),
+    [
+        ([1, 1, 3, 3], [2, 2, 2, 2], 2),
+        ([3, 1, 1, 1], [2, 2, 2, 2], 0),
+        ([1, 3, 1, 1], [2, 2, 2, 2], 1),
+        ([1, 1, 1, 1], [2, 2, 2, 2], 4),
+    ],
+)
+def test_plain_products_are_used_up_to_the_first_number_of_rows_that_they_lose(plain, reordered, rows):
+    assert leading_wins(plain, reordered) == rows
+
+
+@pytest.mark.parametrize("rows", [0, 1, 4])
+def test_wherever_the_change_from_plain_to_reordered_lies_the_products_are_the_same(monkeypatch, rows):
+    monkeypatch.setattr("lab.engine.linear.plain_rows", lambda: rows)
+    weight, bias = torch.randn(48, 32), torch.randn(48)
+    product = linear(weight, bias)
+    assert isinstance(product, BothLinear if rows else ReorderedLinear)
+    for count in (1, 2, 5):
+        x = torch.randn(count, 32)
+        torch.testing.assert_close(product(x), x @ weight.T + bias, atol=1e-4, rtol=1e-4)
