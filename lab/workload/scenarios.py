@@ -10,18 +10,43 @@ import math
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 
 from lab.workload import arrivals
 from lab.workload.prompts import clean_prompts, draw, shipped_lines, texts_and_questions
 from lab.workload.request import MAX_REQUESTS, Request, Workload
+from lab.workload.trace.reading import read_trace_file
+from lab.workload.trace.replay import Cut, Replay, cut, workload_of
 
 EQUAL = "equal"
 MIN_RATE, MAX_RATE = 0.01, 1000.0
 CLUSTER_SPAN = 0.05  # seconds; the requests of a cluster arrive within one default window
 
+TRACES = Path(__file__).resolve().parents[2] / "assets" / "traces"
+
 Lengths = Callable[[int, np.random.Generator], Sequence[int]]
+
+
+def _none() -> tuple[str, ...]:
+    return ()
+
+
+def _same(tokens: int) -> Lengths:
+    return lambda count, rng: [tokens] * count
+
+
+_up_to_32 = _same(32)
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A trace in `assets/traces`, and how it is replayed; a number of requests and a rate come on top."""
+
+    file: str
+    replay: Replay
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +58,19 @@ class Scenario:
               or, with `clusters`, groups of that many (smallest, largest) within 50 ms
     pool      the shipped prompts it draws from; empty: the visitor's own
     lengths   draws `max_new_tokens`; `forced` makes every answer exactly so long
+    trace     real arrivals and lengths instead, all of them forced; a rate then plays it faster or slower
     """
 
     name: str
     about: str
     requests: int
     rate: float | None
-    pool: Callable[[], tuple[str, ...]]
-    lengths: Lengths
+    pool: Callable[[], tuple[str, ...]] = _none
+    lengths: Lengths = _up_to_32
     at_most: int = MAX_REQUESTS
     clusters: tuple[int, int] | None = None
     forced: bool = False
-
-
-def _same(tokens: int) -> Lengths:
-    return lambda count, rng: [tokens] * count
+    trace: Shipped | None = None
 
 
 def _between(shortest: int, longest: int) -> Lengths:
@@ -78,10 +101,6 @@ def _alike() -> tuple[str, ...]:
     return shipped_lines("equal")
 
 
-def _none() -> tuple[str, ...]:
-    return ()
-
-
 SCENARIOS = {
     s.name: s
     for s in (
@@ -96,7 +115,11 @@ SCENARIOS = {
                  12, 1.0, _quick, _between(4, 8), clusters=(1, 2)),
         Scenario("mixed", "A few long answers among many short ones.",
                  24, None, _questions, _few_long, forced=True),
-        Scenario("own", "Your own prompts.", 1, None, _none, _same(32), at_most=16),
+        Scenario("conversation", "A chat service at Azure: real arrivals and lengths, all tokens divided by 8.",
+                 40, None, trace=Shipped("azure2023_conv_from_60s.csv", Replay(length_scale=1 / 8))),
+        Scenario("code", "A coding service at Azure: real bursts and lengths, all tokens divided by 16.",
+                 40, None, trace=Shipped("azure2023_code_from_840s.csv", Replay(length_scale=1 / 16))),
+        Scenario("own", "Your own prompts.", 1, None, at_most=16),
     )
 }  # fmt: skip
 
@@ -121,6 +144,8 @@ def build(
     own = _own_prompts(scenario, prompts, requests)
     count = _check_count(scenario, requests) if own is None else len(own)
     rate = _check_rate(scenario, rate)
+    if scenario.trace is not None:
+        return _replayed(scenario.trace, name, seed, count, rate)
     # Three streams, so that another rate changes the times and leaves questions and lengths as they are.
     prompt_rng, length_rng, time_rng = np.random.default_rng((seed, zlib.crc32(name.encode()))).spawn(3)
     texts = own if own is not None else draw(scenario.pool(), count, prompt_rng)
@@ -131,6 +156,17 @@ def build(
         for i, (t, n, text) in enumerate(zip(times, lengths, texts, strict=True))
     )
     return Workload(name, made, seed)
+
+
+def _replayed(trace: Shipped, name: str, seed: int, count: int, rate: float | None) -> Workload:
+    whole = _shipped(trace)
+    sped_up = 1.0 if rate is None else rate * whole.span / len(whole.arrivals)
+    return workload_of(cut(whole.trace, replace(trace.replay, requests=count)), name, seed, sped_up=sped_up)
+
+
+@cache
+def _shipped(trace: Shipped) -> Cut:
+    return cut(read_trace_file(TRACES / trace.file), trace.replay)
 
 
 def equalise(workload: Workload) -> Workload:

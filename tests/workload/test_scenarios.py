@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab.workload.request import Request, Workload
-from lab.workload.scenarios import SCENARIOS, build, equalise
+from lab.workload.scenarios import SCENARIOS, TRACES, build, equalise
 
 shipped = st.sampled_from([name for name in SCENARIOS if name != "own"])
 
@@ -18,7 +18,8 @@ def test_the_same_name_seed_count_and_rate_give_the_same_workload(name, seed, re
     assert made == build(name, seed=seed, requests=requests, rate=rate)
     assert len(made.requests) == requests
     assert made.requests[0].arrival == 0
-    assert all(r.prompt and 4 <= r.max_new_tokens <= 64 for r in made.requests)
+    least, most = (1, 125) if SCENARIOS[name].trace else (4, 64)
+    assert all(r.prompt and least <= r.max_new_tokens <= most for r in made.requests)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -64,6 +65,25 @@ def test_mixed_has_few_long_answers_among_many_short_ones(seed):
     forced = [r.output_tokens for r in build("mixed", seed=seed).requests]
     assert sum(n == 64 for n in forced) == 4
     assert sum(n <= 8 for n in forced) == 20
+
+
+@pytest.mark.parametrize(("name", "divided_by"), [("conversation", 8), ("code", 16)])
+def test_a_shipped_trace_forces_its_own_lengths_and_names_its_source_and_scale(name, divided_by):
+    file = SCENARIOS[name].trace.file
+    rows = [line.split(",") for line in (TRACES / file).read_text().splitlines()[1:]]
+    made = build(name, requests=256)
+    for tokens, written in (("prompt_length", 1), ("output_tokens", 2)):
+        found = [getattr(r, tokens) for r in made.requests]
+        assert found == [max(1, round(int(row[written]) / divided_by)) for row in rows]
+    assert file in made.source
+    assert f"lengths × {1 / divided_by:g}" in made.source
+
+
+def test_a_rate_plays_a_trace_faster_without_changing_its_shape():
+    slow, fast = build("code", requests=256, rate=2), build("code", requests=256, rate=16)
+    assert fast.requests[-1].arrival == pytest.approx(256 / 16)
+    assert [r.arrival for r in slow.requests] == pytest.approx([8 * r.arrival for r in fast.requests])
+    assert [r.prompt_length for r in slow.requests] == [r.prompt_length for r in fast.requests]
 
 
 def clusters(workload: Workload) -> list[list[float]]:
