@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lab.analysis.metrics import Slo
 from lab.cli.progress import ProgressLine
+from lab.cli.trace_options import add_trace_options, traced
 from lab.run.lanes import RunSpec
 from lab.scheduling.policy import MODES, mode
 from lab.workload.prompts import read_prompts_file
@@ -30,6 +31,8 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
     add("--request-rate", type=float, metavar="R", help="requests per second (default: the scenario's)")
     add("--requests", type=int, metavar="N", help="how many (default: the scenario's)")
     add("--prompts", type=path, metavar="FILE", help="a text file with up to 16 prompts, one a line")
+    add("--trace", type=path, metavar="FILE", help="replay real requests, cut as the command trace shows")
+    add_trace_options(command)
     add(
         "--model",
         default=DEFAULT_MODEL,
@@ -67,7 +70,7 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
     names = [name.strip() for name in options.modes.split(",") if name.strip()]
     delay = options.max_queue_delay_ms / 1000
     return RunSpec(
-        workload=workload_of(options),
+        workload=traced(options) or workload_of(options),
         policies=tuple(mode(name, options.max_batch_size, delay) for name in names),
         kv_budget_mb=options.kv_budget_mb,
         free_eos=options.free_eos,

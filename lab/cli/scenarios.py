@@ -32,7 +32,7 @@ def scenarios(options: argparse.Namespace) -> int:
     elif options.json:
         print_json({"scenarios": {s.name: {"about": s.about, "requests": s.requests} for s in SCENARIOS.values()}})
     else:
-        print("\n".join(f"{s.name:8} {s.requests:4} requests   {s.about}" for s in SCENARIOS.values()))
+        print("\n".join(f"{s.name:12} {s.requests:4} requests   {s.about}" for s in SCENARIOS.values()))
     return 0
 
 

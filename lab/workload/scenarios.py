@@ -115,10 +115,10 @@ SCENARIOS = {
                  12, 1.0, _quick, _between(4, 8), clusters=(1, 2)),
         Scenario("mixed", "A few long answers among many short ones.",
                  24, None, _questions, _few_long, forced=True),
-        Scenario("conversation", "A chat service at Azure: real arrivals and lengths, all tokens divided by 8.",
-                 40, None, trace=Shipped("azure2023_conv_from_60s.csv", Replay(length_scale=1 / 8))),
+        Scenario("conversation", "A chat service at Azure: real arrivals and lengths, all tokens divided by 16.",
+                 32, None, trace=Shipped("azure2023_conv_from_60s.csv", Replay(length_scale=1 / 16))),
         Scenario("code", "A coding service at Azure: real bursts and lengths, all tokens divided by 16.",
-                 40, None, trace=Shipped("azure2023_code_from_840s.csv", Replay(length_scale=1 / 16))),
+                 32, None, trace=Shipped("azure2023_code_from_840s.csv", Replay(length_scale=1 / 16))),
         Scenario("own", "Your own prompts.", 1, None, at_most=16),
     )
 }  # fmt: skip
