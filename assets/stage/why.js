@@ -1,5 +1,6 @@
 /** Reasons as sentences: why a batch left just then, why nobody joined a step. Pure, but for the strings given. */
 
+import { inLine } from "./order.js";
 import { duration, list, thousands } from "./text.js";
 
 /** The sentence for a dispatch (see LaneData.dispatches). @param t from makeText */
@@ -31,6 +32,7 @@ function facts(lane, dispatch) {
     aboard: dispatch.aboard,
     oldest: oldest.id,
     waited: duration(waited),
+    limit: duration(lane.policy.bucket_wait_limit),
     window: Number.isFinite(lane.window) ? duration(lane.window) : "∞",
     few: lane.policy.run_at_once_below,
     next: next?.id ?? "–",
@@ -43,10 +45,10 @@ function facts(lane, dispatch) {
 
 /** Who would have been the next to leave with this dispatch, and was left behind. */
 function nextInLine(lane, { start, requests }) {
-  return lane.requests
+  const waiting = lane.requests
     .filter((r) => r.refusal === null && r.arrival !== null && r.arrival <= start && !requests.includes(r.id))
-    .filter((r) => r.scheduled === null || r.scheduled > start)
-    .sort((a, b) => a.arrival - b.arrival || a.id - b.id)[0];
+    .filter((r) => r.scheduled === null || r.scheduled > start);
+  return inLine(lane.policy.order, lane.requests[requests[0]], waiting, start)[0];
 }
 
 /** A moment (see moments.js) as a sentence. */

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from lab.analysis.order_checks import check_order
 from lab.analysis.row_checks import check_rows
 from lab.analysis.seat_checks import check_no_seat_idles
 from lab.analysis.series import batches, end_of, queue_depth
@@ -35,6 +36,8 @@ def check_lane(workload: Workload, lane: LaneRecord, *, gapless: bool = True, co
     _check_little(lane, times, gapless)
     if lane.policy.refill:
         check_no_seat_idles(workload, lane, runs, times)
+    if gapless:  # on the wall clock somebody may arrive between a decision and its step
+        check_order(workload, lane, runs, times)
 
 
 def _check_clocks(runs: Sequence[Run], times: Sequence[RequestTimes], gapless: bool) -> None:

@@ -14,9 +14,11 @@ from dataclasses import fields
 
 from lab.analysis.answers import answer_texts
 from lab.analysis.distribution import Summary
+from lab.analysis.fairness import starved
 from lab.analysis.metrics import LaneMetrics, Slo, lane_metrics
 from lab.analysis.timeline import RequestTimes, request_times
 from lab.run.record import LaneRecord, RunRecord
+from lab.scheduling.order import bucket_name, bucket_of
 
 Cell = str | int | float | bool | None
 Table = list[dict[str, Cell]]
@@ -30,6 +32,11 @@ METRICS_COLUMNS = {
     "padded": "prompts are padded and finished rows computed on",
     "groups": "replicas of the model",
     "kv_budget": "KV tokens that each group may reserve",
+    "buckets": "boundaries of the length buckets, in prompt tokens; empty = one bucket",
+    "by_priority": "a lower number goes sooner; else first come is first served",
+    "ageing_s": "a request that has waited so long is most urgent; empty = never, or not by priority",
+    "bucket_wait_limit_s": "a bucket that has waited so long leaves now; empty = no buckets",
+    "starved": "requests passed over for longer than the limit (of the knobs, or else of the usual ageing)",
 }
 """The columns that come before those of LaneMetrics; each of its summaries gives six, such as ttft_p50_s."""
 
@@ -49,6 +56,8 @@ REQUESTS_COLUMNS = {
     "tokens": "tokens given so far",
     "max_new_tokens": "the most that the request accepts",
     "priority": "a lower number runs sooner",
+    "bucket": "range of prompt tokens of its length bucket",
+    "starved": "passed over for longer than the limit",
     "follows": "the request whose answer it waited for; empty in an open loop",
     "refusal": "why it was refused",
     "prompt": "as typed",
@@ -114,7 +123,7 @@ def _safe(value: Cell) -> Cell:
 
 
 def _knobs(record: RunRecord, lane: LaneRecord) -> dict[str, Cell]:
-    policy, delay = lane.policy, lane.policy.max_queue_delay
+    policy, order, delay = lane.policy, lane.policy.order, lane.policy.max_queue_delay
     cells: tuple[Cell, ...] = (
         lane.name,
         record.provenance.kind,
@@ -124,22 +133,26 @@ def _knobs(record: RunRecord, lane: LaneRecord) -> dict[str, Cell]:
         policy.padded,
         lane.groups,
         lane.kv_budget,
+        ",".join(map(str, order.boundaries)) or None,
+        order.by_priority,
+        order.ageing if order.by_priority else None,
+        policy.bucket_wait_limit if order.boundaries else None,
+        len(starved(lane, request_times(record.workload, lane))),
     )
     return dict(zip(METRICS_COLUMNS, cells, strict=True))
 
 
 def _lane_requests(record: RunRecord, lane: LaneRecord) -> Table:
     refusals, answers = dict(lane.refused), answer_texts(record, lane)
-    return [
-        _request_row(record, lane, r, refusals.get(r.id), answers.get(r.id))
-        for r in request_times(record.workload, lane)
-    ]
+    times = request_times(record.workload, lane)
+    hungry = starved(lane, times)
+    return [_request_row(record, lane, r, r.id in hungry, refusals.get(r.id), answers.get(r.id)) for r in times]
 
 
 def _request_row(
-    record: RunRecord, lane: LaneRecord, r: RequestTimes, refusal: str | None, answer: str | None
+    record: RunRecord, lane: LaneRecord, r: RequestTimes, hungry: bool, refusal: str | None, answer: str | None
 ) -> dict[str, Cell]:
-    request = record.workload.requests[r.id]
+    request, edges = record.workload.requests[r.id], lane.policy.order.boundaries
     cells: tuple[Cell, ...] = (
         lane.name,
         r.id,
@@ -156,6 +169,8 @@ def _request_row(
         r.tokens,
         request.max_new_tokens,
         request.priority,
+        bucket_name(bucket_of(request.prompt_tokens, edges), edges),
+        hungry,
         request.follows,
         refusal,
         request.prompt,

@@ -17,7 +17,8 @@ from lab.run.column_log import ColumnLog, Mark
 from lab.run.group import Group, Seat
 from lab.run.record import Columns, LaneRecord
 from lab.scheduling.memory import ragged_reservation
-from lab.scheduling.policy import Admit, Decode, Policy, View, Wait, Waiting, decide
+from lab.scheduling.order import Waiting
+from lab.scheduling.policy import Admit, Decode, Policy, Reason, View, Wait, decide
 from lab.workload.request import Request, Workload
 
 
@@ -158,14 +159,16 @@ class Lane:
     def _run(self, group: Group, decision: Admit | Decode) -> None:
         computed = [seat for seat in group.seats if seat.live or self.policy.padded]
         step = Step(tuple([seat.row() for seat in computed]))
-        horizon = ONE_STEP if isinstance(decision, Admit) else self._horizon(group)
+        horizon = self._horizon(group, decision)
         outcome = self._executor.run(step, horizon)
         reserved = group.ledger.reserved
         self._log.add(group.clock, group.index, decision.reason, step.rows, outcome, reserved)
         self._book(group, computed, outcome, horizon)
 
-    def _horizon(self, group: Group) -> Horizon:
+    def _horizon(self, group: Group, decision: Admit | Decode) -> Horizon:
         """How many decode steps may pass before this lane could decide anything else."""
+        if isinstance(decision, Admit) or (decision.reason is Reason.MEMORY_FULL and self.policy.order.by_priority):
+            return ONE_STEP  # in the latter case ageing may bring somebody to the front who fits
         left = [
             1 if seat.request.output_tokens is None else seat.request.output_tokens - seat.emitted
             for seat in group.seats

@@ -17,6 +17,7 @@ from lab.scheduling.policy import Reason
 
 MOST_LANES = 16
 MOST_REQUESTS = 100_000
+MOST_BUCKETS = 100
 MOST_ROW_STEPS = 20_000_000
 LARGEST = 10**15  # of any whole number: exact in a browser's numbers
 _NAME = re.compile(r"[\w .,+()-]{1,60}")  # of a mode: shown in many places, so no markup
@@ -31,9 +32,7 @@ def check_record(record: RunRecord) -> None:
     _must(len(record.workload.requests) <= MOST_REQUESTS, f"it has more than {MOST_REQUESTS} requests")
     _check_provenance(record)
     for request in record.workload.requests:
-        _whole(
-            [request.max_new_tokens, request.priority + LARGEST // 2, *request.prompt_ids], "a request's numbers"
-        )
+        _whole([request.max_new_tokens, request.priority, *request.prompt_ids], "a request's numbers")
         _text([request.prompt])
     for token, text in record.token_bytes:
         _must(_is_hex(text), f"the bytes of token {token} are not hexadecimal")
@@ -57,7 +56,10 @@ def _check_lane(lane: LaneRecord, requests: int) -> None:
     c = lane.columns
     _must(1 <= lane.groups <= 1024, f"a lane has {lane.groups} groups")
     _must(1 <= lane.policy.max_batch_size <= 4096, f"a lane has {lane.policy.max_batch_size} seats")
-    _whole([lane.kv_budget, *lane.stop_ids], "a lane's numbers")
+    _whole([lane.kv_budget, *lane.stop_ids, *lane.policy.order.boundaries], "a lane's numbers")
+    _must(
+        len(lane.policy.order.boundaries) <= MOST_BUCKETS, f"a lane has more than {MOST_BUCKETS} bucket boundaries"
+    )
     _must(all(0 <= number < requests for number, _ in lane.refused), "a refused request is not listed")
     _check_sizes(c)
     _finite([*c.start, *c.seconds], "the times of steps")

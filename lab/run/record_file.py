@@ -14,15 +14,16 @@ from lab.run.record_check import check_record
 SCHEMA = 1
 MOST_BYTES = 200_000_000
 _RECORD = TypeAdapter(RunRecord)
+_ENDLESS = ("max_queue_delay", "overtake_limit")  # the knobs that may be unlimited; null in the file
 
 
 def to_json(record: RunRecord) -> str:
-    """Strict JSON (no NaN, no Infinity): an unlimited max_queue_delay is written as null."""
+    """Strict JSON (no NaN, no Infinity): an unlimited window is written as null."""
     content = {"schema": SCHEMA, **_RECORD.dump_python(record)}
     for lane in content["lanes"]:
-        for key, value in lane["policy"].items():
-            if isinstance(value, float) and math.isinf(value):
-                lane["policy"][key] = None
+        for knob in _ENDLESS:
+            if math.isinf(lane["policy"][knob]):
+                lane["policy"][knob] = None
     return json.dumps(content, allow_nan=False, separators=(",", ":"))
 
 
@@ -37,7 +38,7 @@ def from_json(text: str) -> RunRecord:
         raise ValueError(f"the record has schema {found!r}; this version reads schema {SCHEMA}")
     try:
         for lane in content["lanes"]:
-            lane["policy"] = {k: math.inf if v is None else v for k, v in lane["policy"].items()}
+            lane["policy"] |= {k: math.inf for k in _ENDLESS if lane["policy"].get(k, 0) is None}
         record = _RECORD.validate_python(content)
     except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"the record is damaged: {error!r}") from None

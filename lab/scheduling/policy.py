@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from lab.scheduling.memory import padded_reservation, ragged_reservation
+from lab.scheduling.order import FIRST_COME, Order, Waiting, in_buckets, nearest_first, ranked
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ class Policy:
     run_at_once_below       if fewer than this many wait when the device is free, they leave at once (1 = never)
     max_num_batched_tokens  most tokens in a step that admits prompts, decode rows included (with refill only)
     overtake_limit          with refill: seconds a request that does not fit the KV budget may be passed by
-                            later ones that do; after that, seats are held for it
+                            those behind it that do; after that, seats are held for it
+    order                   who goes first among the waiting
     """
 
     name: str
@@ -40,6 +42,7 @@ class Policy:
     run_at_once_below: int = 1
     max_num_batched_tokens: int = 2048
     overtake_limit: float = 1.0
+    order: Order = FIRST_COME
 
     def __post_init__(self) -> None:
         if self.max_batch_size < 1:
@@ -63,12 +66,30 @@ class Policy:
         if math.isnan(self.overtake_limit) or self.overtake_limit < 0:
             raise ValueError(f"overtake_limit is {self.overtake_limit} s; it must be 0 or more")
 
+    @property
+    def bucket_wait_limit(self) -> float:
+        """Seconds after which a waiting bucket leaves now."""
+        if self.order.bucket_wait_limit is not None:
+            return self.order.bucket_wait_limit
+        return self.max_queue_delay if math.isfinite(self.max_queue_delay) else 1.0
+
+    @property
+    def passing_limit(self) -> float:
+        """Seconds after which a request is passed no more: whoever leaves from then on leaves with somebody who
+        came before it, or with itself. inf: the urgent may pass it for ever."""
+        limits = [self.order.overtaking_limit]
+        if self.refill:
+            limits.append(self.overtake_limit)
+        elif self.order.boundaries:
+            limits.append(self.bucket_wait_limit)
+        return max(limits)
+
 
 MODES = ("none", "static", "dynamic", "continuous")
 
 
-def mode(name: str, max_batch_size: int = 8, max_queue_delay: float = 0.05) -> Policy:
-    """A row of the table; `max_batch_size` and `max_queue_delay` (seconds) are the two knobs it leaves open."""
+def mode(name: str, max_batch_size: int = 8, max_queue_delay: float = 0.05, order: Order = FIRST_COME) -> Policy:
+    """A row of the table; it leaves open `max_batch_size`, `max_queue_delay` (seconds) and `order`."""
     table = {
         #                            max_batch_size, max_queue_delay, refill, padded
         "none": Policy("none", 1, 0.0, refill=False, padded=False),
@@ -78,7 +99,7 @@ def mode(name: str, max_batch_size: int = 8, max_queue_delay: float = 0.05) -> P
     }
     if name not in table:
         raise ValueError(f"mode is {name!r}; it must be one of {', '.join(MODES)}")
-    return table[name]
+    return replace(table[name], order=order)
 
 
 class Reason(StrEnum):
@@ -89,6 +110,8 @@ class Reason(StrEnum):
     NO_WINDOW = "no_window"  # max_queue_delay is 0: whoever waits leaves at once
     NOTHING_MORE_ARRIVES = "nothing_more_arrives"  # an endless window, and nobody to wait for
     FEW_ENOUGH = "few_enough"  # fewer than run_at_once_below wait
+    BUCKET_LATE = "bucket_late"  # a bucket has waited bucket_wait_limit; nobody else waits to fill its seats
+    BUCKET_MERGED = "bucket_merged"  # a bucket has waited bucket_wait_limit; others took the seats it left empty
     SEAT_FREE = "seat_free"  # a seat of the running batch was free
     MEMORY_FULL = "memory_full"  # the next in the queue does not fit the KV budget
     TOKENS_FULL = "tokens_full"  # the next in the queue does not fit max_num_batched_tokens
@@ -98,20 +121,10 @@ class Reason(StrEnum):
     WINDOW_OPEN = "window_open"  # more may still come within max_queue_delay
 
 
-class Waiting(NamedTuple):
-    """All that a policy may know of a waiting request. `arrival` in seconds, lengths in tokens."""
-
-    id: int
-    arrival: float
-    prompt_tokens: int
-    max_new_tokens: int
-    priority: int
-
-
 class View(NamedTuple):
     """What a policy sees of a lane and one of its groups at one moment; times in seconds.
 
-    waiting       arrived and not yet admitted, in queue order; not to be changed
+    waiting       arrived and not yet admitted, in order of arrival; not to be changed
     next_arrival  when the next scheduled request arrives; inf when none is scheduled
     free_since    when this group's device last became free
     live          rows that the running batch still computes for unfinished requests
@@ -159,41 +172,80 @@ def decide(policy: Policy, view: View) -> Decision:
         return Decode(Reason.BATCH_RUNS)
     if not view.waiting:
         return Decode(Reason.NOBODY_WAITS) if view.batch_open else Wait(view.next_arrival, Reason.NOBODY_WAITS)
-    batch, stopped_by = _who_fits(policy, view)
+    if not view.seats_free:
+        return Decode(Reason.SEATS_FULL)
+    batch = _next_batch(policy, view)
     if view.batch_open:
-        return Admit(batch, Reason.SEAT_FREE) if batch else Decode(stopped_by)
-    return _leave_or_wait(policy, view, batch, stopped_by)
+        return Admit(batch.requests, Reason.SEAT_FREE) if batch.requests else Decode(batch.stopped_by)
+    return _leave_or_wait(policy, view, batch)
 
 
-def _leave_or_wait(policy: Policy, view: View, batch: tuple[Waiting, ...], stopped_by: Reason) -> Decision:
+class _Batch(NamedTuple):
+    """Those who could leave now.
+
+    stopped_by  what keeps the next one out; NOBODY_WAITS: there is no next one
+    late_at     when a bucket is so late that it leaves alone or merged (seconds)
+    merged      others than its bucket's have joined
+    """
+
+    requests: tuple[Waiting, ...]
+    stopped_by: Reason
+    late_at: float = math.inf
+    merged: bool = False
+
+
+def _next_batch(policy: Policy, view: View) -> _Batch:
+    """A late bucket goes first, filled up from its neighbours; then a full one; then the most urgent request's.
+
+    With refill no bucket leaves as one: buckets only order those who wait, and no seat is held back for any.
+    """
+    ranks = ranked(policy.order, view.waiting, view.now)
+    buckets = in_buckets(policy.order, ranks)
+    if policy.refill or not policy.order.boundaries:
+        return _Batch(*_who_fits(policy, view, nearest_first(policy.order, ranks, next(iter(buckets)))))
+    late_at = {b: min(w.arrival for w in own) + policy.bucket_wait_limit for b, own in buckets.items()}
+    late = next((b for b in buckets if late_at[b] <= view.now), None)
+    if late is not None:
+        requests, stopped_by = _who_fits(policy, view, nearest_first(policy.order, ranks, late))
+        return _Batch(requests, stopped_by, late_at[late], len(requests) > len(buckets[late]))
+    unmixed = [_Batch(*_who_fits(policy, view, own), min(late_at.values())) for own in buckets.values()]
+    return next((batch for batch in unmixed if batch.stopped_by is not Reason.NOBODY_WAITS), unmixed[0])
+
+
+def _leave_or_wait(policy: Policy, view: View, batch: _Batch) -> Decision:
     """The device is free: does the batch leave now?"""
+    requests, stopped_by, late_at, merged = batch
+    if merged:
+        return Admit(requests, Reason.BUCKET_MERGED)
     if stopped_by is not Reason.NOBODY_WAITS:
-        return Admit(batch, Reason.BATCH_FULL if stopped_by is Reason.SEATS_FULL else stopped_by)
+        return Admit(requests, Reason.BATCH_FULL if stopped_by is Reason.SEATS_FULL else stopped_by)
     if policy.max_queue_delay == 0:
-        return Admit(batch, Reason.NO_WINDOW)
+        return Admit(requests, Reason.NO_WINDOW)
     if len(view.waiting) < policy.run_at_once_below:
-        return Admit(batch, Reason.FEW_ENOUGH)
+        return Admit(requests, Reason.FEW_ENOUGH)
     opened = min(w.arrival for w in view.waiting)
     if policy.window_starts_at == "pickup":
         opened = max(opened, view.free_since)
     deadline = opened + policy.max_queue_delay
     if view.now >= deadline:
-        return Admit(batch, Reason.WINDOW_OVER)
+        return Admit(requests, Reason.WINDOW_OVER)
+    if view.now >= late_at:
+        return Admit(requests, Reason.BUCKET_LATE)
     if deadline == view.next_arrival == math.inf:
-        return Admit(batch, Reason.NOTHING_MORE_ARRIVES)
-    return Wait(min(deadline, view.next_arrival), Reason.WINDOW_OPEN)
+        return Admit(requests, Reason.NOTHING_MORE_ARRIVES)
+    return Wait(min(deadline, view.next_arrival, late_at), Reason.WINDOW_OPEN)
 
 
-def _who_fits(policy: Policy, view: View) -> tuple[tuple[Waiting, ...], Reason]:
-    """Those who could leave now, in queue order, and what kept the next one out.
+def _who_fits(policy: Policy, view: View, line: Collection[Waiting]) -> tuple[tuple[Waiting, ...], Reason]:
+    """Those of the line who could leave now, in its order, and what kept the next one out.
 
     With refill, one that does not fit may be passed by a later one that does; a batch that nobody can
-    join later takes the front of the queue only.
+    join later takes the front of the line only.
     """
     chosen: list[Waiting] = []
     stopped_by = Reason.NOBODY_WAITS
     kv_used, tokens_left = 0, policy.max_num_batched_tokens - view.live
-    for candidate in view.waiting:
+    for candidate in line:
         if len(chosen) == view.seats_free:
             return tuple(chosen), Reason.SEATS_FULL
         needed = (

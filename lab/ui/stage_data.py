@@ -77,7 +77,7 @@ def _request(r: Request) -> dict[str, Any]:
 def _lane(lane: LaneRecord) -> dict[str, Any]:
     policy = {k: None if v == math.inf else v for k, v in asdict(lane.policy).items()}
     return {
-        "policy": policy,
+        "policy": policy | {"bucket_wait_limit": lane.policy.bucket_wait_limit},
         "groups": lane.groups,
         "kv_budget": lane.kv_budget,
         "refused": lane.refused,

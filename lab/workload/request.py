@@ -23,7 +23,7 @@ class Request:
     max_new_tokens  the most tokens the user will accept; all that a scheduler may know of the length
     output_tokens   how many tokens the answer has, the same in every lane; None while unknown.
                     The scheduler never sees it
-    priority        a lower number runs sooner
+    priority        0 or more; a lower number runs sooner where the order of the queue looks at it
     """
 
     id: int
@@ -41,6 +41,8 @@ class Request:
             raise ValueError(f"request {self.id}: arrival is {self.arrival}, it must be 0 seconds or later")
         if self.max_new_tokens < 1:
             raise ValueError(f"request {self.id}: max_new_tokens is {self.max_new_tokens}, it must be at least 1")
+        if self.priority < 0:
+            raise ValueError(f"request {self.id}: priority is {self.priority}, it must be 0 (most urgent) or more")
         if self.prompt_length is not None and self.prompt_length < 1:
             raise ValueError(f"request {self.id}: prompt_length is {self.prompt_length}, it must be at least 1")
         if self.output_tokens is not None and not 1 <= self.output_tokens <= self.max_new_tokens:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lab.run.record import Provenance, RunRecord
 from lab.run.record_file import from_json, load, save, to_json
+from lab.scheduling.order import FIRST_COME, Order
 from lab.scheduling.policy import MODES, mode
 
 
@@ -42,6 +43,17 @@ def test_a_record_comes_back_equal_with_its_endless_window_and_its_refusals(reco
     assert back == record
     assert back.lane("static").policy.max_queue_delay == math.inf
     assert back.lane("none").refused[0][0] == 2
+
+
+def test_the_order_of_the_queue_comes_back_and_a_record_from_before_there_was_one_is_first_come(lanes):
+    work = lanes.workload([2, 3])
+    order = Order((128, 512), by_priority=True, ageing=None, bucket_wait_limit=0.5)
+    lane = lanes.run(mode("dynamic", 2, order=order), work).record()
+    record = RunRecord(provenance(), work, (lane,))
+    assert from_json(to_json(record)) == record
+    content = json.loads(to_json(record))
+    del content["lanes"][0]["policy"]["order"]
+    assert from_json(json.dumps(content)).lanes[0].policy.order == FIRST_COME
 
 
 def test_the_file_is_strict_json(record):

@@ -3,7 +3,7 @@
 import pytest
 
 from lab.scheduling.memory import Ledger, padded_reservation, ragged_reservation
-from lab.scheduling.policy import Waiting
+from lab.scheduling.order import Waiting
 
 
 def test_what_is_reserved_is_given_back_once():

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from lab.scheduling.policy import MODES, Admit, Decode, Policy, Reason, View, Wait, Waiting, decide, mode
+from lab.scheduling.order import Waiting
+from lab.scheduling.policy import MODES, Admit, Decode, Policy, Reason, View, Wait, decide, mode
 
 INF = math.inf
 

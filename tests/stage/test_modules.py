@@ -13,7 +13,7 @@ from lab.ui.words import LANGUAGES, texts
 KINDS = ("left", "refilled", "finished", "memory")
 DISPATCHED = (
     Reason.BATCH_FULL, Reason.WINDOW_OVER, Reason.NO_WINDOW, Reason.NOTHING_MORE_ARRIVES, Reason.FEW_ENOUGH,
-    Reason.SEAT_FREE, Reason.MEMORY_FULL, Reason.TOKENS_FULL,
+    Reason.BUCKET_LATE, Reason.BUCKET_MERGED, Reason.SEAT_FREE, Reason.MEMORY_FULL, Reason.TOKENS_FULL,
 )  # fmt: skip
 STAYED = (Reason.BATCH_RUNS, Reason.SEATS_FULL, Reason.NOBODY_WAITS, Reason.MEMORY_FULL, Reason.TOKENS_FULL)
 METRICS = ("throughput", "ttft_p50", "tpot_p50", "e2e_p99", "padding", "straggler", "kv_peak")
@@ -66,6 +66,11 @@ def test_the_joined_text_is_one_module_that_mounts(harness):
     )
     assert kind == "function"
     assert "import " not in re.sub(r"[\"'`].*?[\"'`]", "", stage_js())
+
+
+def test_every_reason_has_a_sentence():
+    nothing_runs = {Reason.WINDOW_OPEN}
+    assert set(DISPATCHED) | set(STAYED) | nothing_runs == set(Reason)
 
 
 def test_no_text_goes_over_several_lines_because_joining_drops_indentation():
