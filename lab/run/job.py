@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lab.run.column_log import Mark
 from lab.run.lane import Lane, seats_needed
-from lab.run.lanes import RunSpec, build_lanes
-from lab.run.prepare import prepare
+from lab.run.lanes import RunSpec, build_lanes, check_budget
+from lab.run.prepare import prepare, tokenize
 from lab.run.provenance import provenance_of
 from lab.run.race import race
 from lab.run.record import Columns, RunRecord
@@ -66,7 +66,10 @@ def run_job(
 
     Raises ValueError for a spec that cannot run here, Cancelled when `stopped` said so.
     """
-    workload = prepare(spec.workload, engine, spec.free_eos, _phases(listen, stopped))
+    report = _phases(listen, stopped)
+    workload = tokenize(spec.workload, engine.coder, report)
+    check_budget(spec, workload, engine)
+    workload = prepare(workload, engine, spec.free_eos, report)
     lanes = build_lanes(spec, workload, engine)
     listen(Progress("warming_up", 0, 1))
     warm_up(spec, workload, engine)

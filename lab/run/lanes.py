@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lab.run.clock import Clock, VirtualClock
 from lab.run.lane import Lane, seats_needed
+from lab.scheduling.memory import ragged_reservation
 from lab.scheduling.policy import MODES, Policy
 from lab.workload.request import Workload
 
@@ -46,6 +48,20 @@ class RunSpec:
             raise ValueError(f"groups is {self.groups}; it must be at least 1")
 
 
+def check_budget(spec: RunSpec, workload: Workload, engine: Engine) -> None:
+    """Before anything is computed: raises ValueError for a KV budget in which not one request fits."""
+    if spec.kv_budget_mb is None:
+        return
+    budget = _tokens_in(spec.kv_budget_mb * 1e6, engine.kv_bytes_per_token)
+    least = min(map(ragged_reservation, workload.requests))
+    if least > budget:
+        enough = math.ceil(least * engine.kv_bytes_per_token / 1e5) / 10
+        raise ValueError(
+            f"a KV budget of {spec.kv_budget_mb:g} MB holds {budget} tokens and every request needs more; "
+            f"the smallest needs {least}, so it must be at least {enough:g} MB"
+        )
+
+
 def build_lanes(
     spec: RunSpec, workload: Workload, engine: Engine, clock: Callable[[], Clock] = VirtualClock
 ) -> list[Lane]:
@@ -78,6 +94,10 @@ def _kv_budget_tokens(spec: RunSpec, free_bytes: int, bytes_per_token: int) -> i
     shares = max(len(MODES), len(spec.policies)) * spec.groups
     share = 0.9 * free_bytes / shares
     budget = share if spec.kv_budget_mb is None else spec.kv_budget_mb * 1e6
+    return _tokens_in(budget, bytes_per_token)
+
+
+def _tokens_in(budget: float, bytes_per_token: int) -> int:
     tokens = int(budget // bytes_per_token)
     if tokens < 1:
         raise ValueError(f"a KV budget of {budget / 1e6:g} MB holds no token; one takes {bytes_per_token:,} bytes")

@@ -134,6 +134,17 @@ def test_a_kv_budget_below_one_token_is_refused_with_the_numbers(engine):
         run_job(spec, engine)
 
 
+def test_a_budget_in_which_no_request_fits_is_refused_before_anything_is_computed(engine):
+    seen = []
+    prompts = ["A prompt that no other test has, so that its length is not known.", "And one that is a bit longer."]
+    work = build("own", prompts=prompts)
+    least = 10 + work.requests[0].max_new_tokens
+    spec = RunSpec(work, (mode("static", 2),), kv_budget_mb=least * 46_080 / 1e6)
+    with pytest.raises(ValueError, match=rf"holds {least} tokens and every request needs more; the smallest needs"):
+        run_job(spec, engine, seen.append)
+    assert {event.phase for event in seen} == {"tokenizing"}
+
+
 def test_a_request_beyond_the_budget_is_refused_and_the_others_run(engine):
     spec = RunSpec(work(engine, [0, 2]), (mode("static", 2),), kv_budget_mb=30 * 46_080 / 1e6)
     record = run_job(spec, engine)
