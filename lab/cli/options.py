@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lab.analysis.metrics import Slo
+from lab.cli.order_options import add_order_options, order_of, with_priorities
 from lab.cli.progress import ProgressLine
 from lab.cli.trace_options import add_trace_options, traced
 from lab.run.lanes import RunSpec
@@ -33,6 +34,7 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
     add("--prompts", type=path, metavar="FILE", help="a text file with up to 16 prompts, one a line")
     add("--trace", type=path, metavar="FILE", help="replay real requests, cut as the command trace shows")
     add_trace_options(command)
+    add_order_options(command)
     add(
         "--model",
         default=DEFAULT_MODEL,
@@ -68,10 +70,10 @@ def workload_of(options: argparse.Namespace) -> Workload:
 
 def spec_of(options: argparse.Namespace) -> RunSpec:
     names = [name.strip() for name in options.modes.split(",") if name.strip()]
-    delay = options.max_queue_delay_ms / 1000
+    delay, order = options.max_queue_delay_ms / 1000, order_of(options)
     return RunSpec(
-        workload=traced(options) or workload_of(options),
-        policies=tuple(mode(name, options.max_batch_size, delay) for name in names),
+        workload=with_priorities(traced(options) or workload_of(options), options),
+        policies=tuple(mode(name, options.max_batch_size, delay, order) for name in names),
         kv_budget_mb=options.kv_budget_mb,
         free_eos=options.free_eos,
     )

@@ -8,9 +8,12 @@ from dataclasses import asdict
 from typing import Any
 
 from lab.analysis.answers import answer_texts
-from lab.analysis.distribution import Summary
+from lab.analysis.classes import by_bucket, by_priority
+from lab.analysis.fairness import starved
 from lab.analysis.identity import Difference, Identity, token_identity
 from lab.analysis.metrics import LaneMetrics, Slo, lane_metrics
+from lab.analysis.timeline import request_times
+from lab.cli.order_output import classes_json, half_and_tail, order_json, order_lines
 from lab.run.record import RunRecord
 
 
@@ -36,6 +39,7 @@ def _lane_json(record: RunRecord, m: LaneMetrics) -> dict[str, Any]:
     lane = record.lane(m.lane)
     return {
         "max_batch_size": lane.policy.max_batch_size,
+        "order": order_json(lane.policy),
         "requests": m.requests,
         "finished": m.finished,
         "refused": {str(number): why for number, why in lane.refused},
@@ -58,6 +62,9 @@ def _lane_json(record: RunRecord, m: LaneMetrics) -> dict[str, Any]:
         "kv_peak_bytes": {"reserved": m.kv_peak_reserved_bytes, "used": m.kv_peak_used_bytes},
         "makespan_s": m.makespan,
         "mbu": m.mbu,
+        "buckets": classes_json(by_bucket(record.workload, lane)),
+        "priorities": classes_json(by_priority(record.workload, lane)),
+        "starved": list(starved(lane, request_times(record.workload, lane))),
     }
 
 
@@ -85,6 +92,7 @@ def run_text(record: RunRecord, slo: Slo | None) -> str:
         lines.append(f"{'goodput, req/s':22}" + "".join(f"{_number(m.goodput):>14}" for m in lanes))
     if len(record.lanes) > 1:
         lines += ["", identity_sentence(token_identity(record), p.dtype)]
+    lines += order_lines(record)
     lines += [f"{lane.name}: request {n} refused: {why}" for lane in record.lanes for n, why in lane.refused]
     answers = answer_texts(record, record.lanes[0])
     lines += ["", f"answers ({record.lanes[0].name}):"]
@@ -108,12 +116,6 @@ def _where(d: Difference) -> str:
     return f"request {d.request}, token {d.position + 1}, {d.lanes[0]} / {d.lanes[1]}{gap}"
 
 
-def _ms(summary: Summary) -> str:
-    if summary.p50 is None or summary.p99 is None:
-        return "–"
-    return f"{summary.p50 * 1000:.0f} / {summary.p99 * 1000:.0f}"
-
-
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
@@ -124,10 +126,10 @@ def _share(value: float | None) -> str:
 
 _ROWS: tuple[tuple[str, Callable[[LaneMetrics], str]], ...] = (
     ("throughput, tok/s", lambda m: _number(m.throughput)),
-    ("TTFT p50 / p99, ms", lambda m: _ms(m.ttft)),
-    ("TPOT p50 / p99, ms", lambda m: _ms(m.tpot)),
-    ("E2E p50 / p99, ms", lambda m: _ms(m.e2e)),
-    ("queue p50 / p99, ms", lambda m: _ms(m.queue_delay)),
+    ("TTFT p50 / p99, ms", lambda m: half_and_tail(m.ttft)),
+    ("TPOT p50 / p99, ms", lambda m: half_and_tail(m.tpot)),
+    ("E2E p50 / p99, ms", lambda m: half_and_tail(m.e2e)),
+    ("queue p50 / p99, ms", lambda m: half_and_tail(m.queue_delay)),
     ("makespan, s", lambda m: _number(m.makespan)),
     ("slot occupancy", lambda m: _share(m.slot_occupancy)),
     ("busy", lambda m: _share(m.busy_fraction)),

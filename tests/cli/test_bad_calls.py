@@ -24,6 +24,10 @@ from lab.cli.main import main
         (["run", "--requests", "0"], "requests is 0"),
         (["run", "--seed", "-1"], "seed is -1"),
         (["run", "--kv-budget-mb", "0"], "the KV budget is 0.0 MB; it must be more than 0"),
+        (["run", "--buckets", "512,128"], "bucket boundaries are [512, 128]; they must be above 0 and increase"),
+        (["run", "--bucket-wait-limit-ms", "-1"], "bucket_wait_limit is -0.001 s"),
+        (["run", "--order", "priority", "--ageing", "-2"], "ageing is -2.0 s; it must be 0 or more and finite"),
+        (["run", "--urgent-share", "2"], "the share of urgent requests is 2.0; it must lie between 0 and 1"),
         (["run", "--slo-ttft-ms", "-5"], "the ttft promised is -0.005 s"),
         (["run", "--prompts", "missing.txt"], "missing.txt is not a file"),
         (["run", "--scenario", "own"], "there is no prompt"),
@@ -43,7 +47,17 @@ def test_a_wrong_value_is_one_sentence_and_exit_code_two(capsys, arguments, says
     assert says in last
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["run", "--max-batch-size", "many"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["fly"],
+        ["run", "--max-batch-size", "many"],
+        ["run", "--buckets", "short"],
+        ["run", "--ageing", "soon"],
+        ["run", "--order", "random"],
+    ],
+)
 def test_what_argparse_refuses_ends_with_exit_code_two(arguments):
     with pytest.raises(SystemExit) as stop:
         main(arguments)
