@@ -41,7 +41,7 @@ def table_of(first: str, name: str) -> Table:
     names = [column.strip().lower() for column in written]
     found = recognise(names)
     if found is None:
-        begins = ", ".join(clean_name(column) for column in written[:6])
+        begins = ", ".join(map(_plain, written[:6]))
         known = ", or ".join(f"{', '.join(f.columns)} ({f.name})" for f in FORMATS if not f.beside)
         raise ValueError(f"{name} has the columns {begins[:120] or 'of no table'}; a trace has {known}")
     for column in found.columns:
@@ -96,5 +96,9 @@ def _json_object(line: str) -> dict[str, object] | None:
 
 
 def clean_name(text: str) -> str:
-    """Fit for a screen, a file name and a spreadsheet: no markup, no control character, no formula."""
-    return re.sub(r"[^\w .-]+", "_", Path(text).name).strip(" .-_")[:60] or "the file"
+    """A file's name, fit for screens, file systems and spreadsheets: no path, markup, control character or formula."""
+    return _plain(Path(text).name) or "the file"
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^\w .-]+", "_", text).strip(" .-_")[:60]
