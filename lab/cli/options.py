@@ -35,6 +35,18 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
     add("--trace", type=path, metavar="FILE", help="replay real requests, cut as the command trace shows")
     add_trace_options(command)
     add_order_options(command)
+    add_model_options(command)
+    add("--seed", type=int, default=0, help="of prompts, lengths and arrivals (default: 0)")
+    add(
+        "--kv-budget-mb", type=float, metavar="MB", help="KV cache of each lane (default: its share of free memory)"
+    )
+    add("--free-eos", action="store_true", help="answers end by themselves; lengths may then differ between lanes")
+    add("--json", action="store_true", help="one JSON object on stdout")
+
+
+def add_model_options(command: argparse.ArgumentParser) -> None:
+    """Which model, on what."""
+    add = command.add_argument
     add(
         "--model",
         default=DEFAULT_MODEL,
@@ -42,12 +54,13 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
     )
     add("--device", default="auto", help="auto, cpu or cuda (default: auto)")
     add("--dtype", default="auto", help="auto, fp32 or bf16 (default: auto, the faster one)")
-    add("--seed", type=int, default=0, help="of prompts, lengths and arrivals (default: 0)")
-    add(
-        "--kv-budget-mb", type=float, metavar="MB", help="KV cache of each lane (default: its share of free memory)"
-    )
-    add("--free-eos", action="store_true", help="answers end by themselves; lengths may then differ between lanes")
-    add("--json", action="store_true", help="one JSON object on stdout")
+
+
+def add_slo_options(command: argparse.ArgumentParser) -> None:
+    """What a request must meet to count as served well."""
+    add = command.add_argument
+    add("--slo-ttft-ms", type=float, metavar="MS", help="a request meets it with its first token")
+    add("--slo-tpot-ms", type=float, metavar="MS", help="… and with its time per output token")
 
 
 def path(text: str) -> Path:

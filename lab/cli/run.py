@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from lab.analysis.checks import check_lane
-from lab.cli.options import add_run_options, engine_of, path, slo_of, spec_of
+from lab.cli.options import add_run_options, add_slo_options, engine_of, path, slo_of, spec_of
 from lab.cli.output import print_json, run_json, run_text
 from lab.cli.progress import ProgressLine
 from lab.cli.run_files import write_run
@@ -17,8 +17,7 @@ from lab.run.job import run_job
 def add_to(commands: Any) -> None:
     command = commands.add_parser("run", help="run a scenario under the batching modes, side by side")
     add_run_options(command)
-    command.add_argument("--slo-ttft-ms", type=float, metavar="MS", help="a request meets it with its first token")
-    command.add_argument("--slo-tpot-ms", type=float, metavar="MS", help="… and with its time per output token")
+    add_slo_options(command)
     command.add_argument("--out", type=path, metavar="DIR", help="write record.json, metrics.csv, requests.csv")
     command.set_defaults(command=run)
 

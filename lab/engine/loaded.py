@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from lab.engine.coder import Coder
 from lab.engine.progress import Progress, silent
 from lab.engine.text import Text
 from lab.spec.model_shape import ModelShape
@@ -29,6 +30,7 @@ class Engine:
 
     executor            runs steps
     text                its tokenizer; None for a dummy
+    coder               prompts to token ids, with or without a tokenizer
     shape               its dimensions
     model, revision     its name for people, and which weights these are
     folder              where these lie; None for a dummy
@@ -46,6 +48,7 @@ class Engine:
 
         self.executor = executor
         self.text = text
+        self.coder = Coder(text, weights.shape.vocab)
         self.shape: ModelShape = weights.shape
         self.model = weights.name
         self.revision = weights.revision
@@ -61,22 +64,7 @@ class Engine:
     @property
     def stop_ids(self) -> frozenset[int]:
         """Tokens that end an answer; none for a dummy."""
-        return self.text.stop_ids if self.text else frozenset()
-
-    def encode(self, prompt: str) -> tuple[int, ...]:
-        """Token ids to feed for a user's prompt. A dummy has no tokenizer: each byte stands for a token."""
-        if self.text:
-            return self.text.encode_chat(prompt)
-        return tuple(byte % self.shape.vocab for byte in prompt.encode()) or (0,)
-
-    def cut(self, text: str, tokens: int) -> tuple[str, tuple[int, ...]]:
-        """The first `tokens` tokens of a text, and the words they stand for; no chat template. A text that has not
-        so many begins again. ValueError for an empty text."""
-        ids = self.text.encode_text(text) if self.text else tuple(b % self.shape.vocab for b in text.encode())
-        if not ids:
-            raise ValueError("the text to cut is empty; it must have at least one token")
-        taken = (ids * -(-tokens // len(ids)))[:tokens]
-        return (self.text.decode(taken) if self.text else bytes(taken).decode(errors="replace")), taken
+        return self.coder.stop_ids
 
     def read_bandwidth(self) -> float:
         """Bytes a second that the device's memory reads: the best that has been measured so far.

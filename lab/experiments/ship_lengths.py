@@ -21,7 +21,7 @@ def requests_of(engine: Engine) -> list[Request]:
     """One request for each prompt whose answer's length no scenario forces."""
     texts = [(text, LONGEST) for text in (*shipped_lines("questions"), *shipped_passages())]
     texts += [(text, QUICK) for text in shipped_lines("quick")]
-    return [Request(i, 0.0, n, prompt=t, prompt_ids=engine.encode(t)) for i, (t, n) in enumerate(texts)]
+    return [Request(i, 0.0, n, prompt=t, prompt_ids=engine.coder.encode(t)) for i, (t, n) in enumerate(texts)]
 
 
 def _tell(phase: str, done: int, total: int) -> None:
@@ -33,7 +33,7 @@ def main() -> None:
 
     for dtype in ("fp32", "bf16"):
         engine = load_engine("smollm2-135m", device="cpu", dtype=dtype)
-        book = LengthBook.shipped(engine)
+        book = LengthBook.shipped(engine.fingerprint)
         unknown = [r for r in requests_of(engine) if book.length(r) is None]
         if unknown:
             book.add(unknown, find_lengths(unknown, engine, _tell))

@@ -5,16 +5,35 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from lab.engine.step import Executor
 from lab.run.clock import Clock, VirtualClock
 from lab.run.lane import Lane, seats_needed
 from lab.scheduling.memory import ragged_reservation
 from lab.scheduling.policy import MODES, Policy
+from lab.spec.model_shape import ModelShape
 from lab.workload.request import Workload
 
-if TYPE_CHECKING:
-    from lab.engine.loaded import Engine
+
+class PooledExecutor(Executor, Protocol):
+    """An executor with a KV pool; `allocate` makes it and returns the bytes that were free before."""
+
+    def allocate(self, slots: int, tokens_per_slot: int) -> int: ...
+
+
+class Engine(Protocol):
+    """What lanes need to know of a model and its device, real or predicted."""
+
+    @property
+    def executor(self) -> PooledExecutor: ...
+    @property
+    def shape(self) -> ModelShape: ...
+    @property
+    def kv_bytes_per_token(self) -> int: ...
+    @property
+    def stop_ids(self) -> frozenset[int]: ...
+
 
 
 @dataclass(frozen=True, slots=True)

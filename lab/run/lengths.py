@@ -48,15 +48,15 @@ class LengthBook:
     known: dict[str, Length] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, engine: Engine) -> LengthBook:
-        """What ships with the lab, then what was found here; a damaged file counts as an empty one."""
-        book = cls.shipped(engine)
+    def named(cls, fingerprint: str) -> LengthBook:
+        """What ships with the lab for a model, then what was found here; a damaged file counts as an empty one."""
+        book = cls.shipped(fingerprint)
         book.known.update(_read(_found_here() / f"{book.name}.json"))
         return book
 
     @classmethod
-    def shipped(cls, engine: Engine) -> LengthBook:
-        return cls(engine.fingerprint, _read(SHIPPED / f"{engine.fingerprint}.json"))
+    def shipped(cls, fingerprint: str) -> LengthBook:
+        return cls(fingerprint, _read(SHIPPED / f"{fingerprint}.json"))
 
     def length(self, request: Request) -> int | None:
         """Tokens of the answer within the request's limit; None if that is not known."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lab.engine.coder import Coder
 from lab.run.lengths import LengthBook, find_lengths
 from lab.workload.prompts import continued
 from lab.workload.request import Request, Workload
@@ -19,10 +20,10 @@ Report = Callable[[str, int, int], None]
 
 def prepare(workload: Workload, engine: Engine, free_eos: bool, report: Report) -> Workload:
     """Tokenized, and with forced lengths unless `free_eos`. `report(phase, done, total)` may raise to stop."""
-    workload = tokenize(workload, engine, report)
+    workload = tokenize(workload, engine.coder, report)
     if free_eos or workload.lengths_known or not engine.stop_ids:
         return workload if engine.stop_ids or workload.lengths_known else _as_long_as_allowed(workload)
-    book = LengthBook.of(engine)
+    book = LengthBook.named(engine.fingerprint)
     unknown = [r for r in workload.requests if r.output_tokens is None and book.length(r) is None]
     if unknown:
         book.learn(unknown, find_lengths(unknown, engine, report))
@@ -30,23 +31,33 @@ def prepare(workload: Workload, engine: Engine, free_eos: bool, report: Report) 
     return workload.with_output_tokens({i: n for i, n in lengths.items() if n is not None})
 
 
-def tokenize(workload: Workload, engine: Engine, report: Report) -> Workload:
+def prepare_apart(workload: Workload, coder: Coder, fingerprint: str) -> tuple[Workload, int]:
+    """As `prepare` would make it, where no model can be asked: what is not known of its lengths counts as the most
+    that is allowed. Returns how many answers that concerns, too."""
+    workload = tokenize(workload, coder, lambda phase, done, total: None)
+    book = LengthBook.named(fingerprint)
+    lengths = {r.id: book.length(r) for r in workload.requests if r.output_tokens is None}
+    known = {i: n for i, n in lengths.items() if n is not None}
+    return _as_long_as_allowed(workload.with_output_tokens(known)), len(lengths) - len(known)
+
+
+def tokenize(workload: Workload, coder: Coder, report: Report) -> Workload:
     if workload.tokenized:
         return workload
     tokenized: list[Request] = []
     for request in workload.requests:
         report("tokenizing", request.id, len(workload.requests))
-        tokenized.append(_with_ids(request, engine))
+        tokenized.append(_with_ids(request, coder))
     made = replace(workload, requests=tuple(tokenized))
     return equalise(made) if made.name == EQUAL else made  # another tokenizer may cut them differently
 
 
-def _with_ids(request: Request, engine: Engine) -> Request:
+def _with_ids(request: Request, coder: Coder) -> Request:
     if request.prompt_ids:
         return request
     if request.prompt_length is None:
-        return replace(request, prompt_ids=engine.encode(request.prompt))
-    text, ids = engine.cut(continued(request.prompt), request.prompt_length)
+        return replace(request, prompt_ids=coder.encode(request.prompt))
+    text, ids = coder.cut(continued(request.prompt), request.prompt_length)
     return replace(request, prompt=text, prompt_ids=ids)
 
 

@@ -33,8 +33,8 @@ def test_a_dummy_has_no_text_and_takes_bytes_for_tokens():
     assert engine.model.startswith("dummy:")
     assert engine.text is None
     assert engine.stop_ids == frozenset()
-    assert engine.encode("hé") == (104, 195, 169)
-    assert len(engine.encode("")) == 1
+    assert engine.coder.encode("hé") == (104, 195, 169)
+    assert len(engine.coder.encode("")) == 1
 
 
 @pytest.mark.parametrize("quick", ["fp32", "bf16"])

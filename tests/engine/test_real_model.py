@@ -10,14 +10,14 @@ QUESTIONS = (PARIS, "Why is the sky blue?", "Say hello in three languages, then 
 
 
 def test_it_knows_the_capital_of_france(engine, driver):
-    ids = engine.encode(PARIS)
+    ids = engine.coder.encode(PARIS)
     answer = driver(engine.executor, 2, 64).alone(ids, 9)
     assert "The capital of France is Paris." in engine.text.decode(answer)
 
 
 @pytest.mark.parametrize("padded", [False, True])
 def test_a_batch_answers_like_single_requests(engine, driver, padded):
-    prompts = [engine.encode(question) for question in QUESTIONS]
+    prompts = [engine.coder.encode(question) for question in QUESTIONS]
     longest = max(map(len, prompts))
     driver = driver(engine.executor, 4, longest + 12)
     single = [driver.alone(ids, 10) for ids in prompts]
@@ -32,7 +32,7 @@ def test_a_batch_answers_like_single_requests(engine, driver, padded):
 
 def test_end_of_text_inside_a_real_prompt_changes_nothing_in_a_batch(engine, driver):
     (stop,) = engine.stop_ids
-    ids = (*engine.encode("Name a fruit."), stop, *engine.encode("Name a colour."))
+    ids = (*engine.coder.encode("Name a fruit."), stop, *engine.coder.encode("Name a colour."))
     driver = driver(engine.executor, 2, 160)
     alone = driver.alone(ids, 6)
     driver.step([(0, ids, 1), (1, (*ids, *ids), 0)], padded_to=2 * len(ids))

@@ -160,9 +160,9 @@ def _is_utf8(data):
 
 def test_a_text_is_cut_to_exactly_so_many_tokens_and_begins_again_where_it_is_short(engine):
     for length in (1, 7, 100, 3000):
-        words, ids = engine.cut("The garden began with three boxes.", length)
+        words, ids = engine.coder.cut("The garden began with three boxes.", length)
         assert len(ids) == length
         assert words == engine.text.decode(ids)
     assert words.count("garden") > 100
     with pytest.raises(ValueError, match="the text to cut is empty"):
-        engine.cut("", 4)
+        engine.coder.cut("", 4)

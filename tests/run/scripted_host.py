@@ -80,6 +80,7 @@ class Engine:
     def __init__(self):
         self.acts, self._next_acts = set(), set()
         self.executor = Executor(self)
+        self.coder = self
 
     def begin(self):
         """A run begins with the acts that its prompts ask for."""

@@ -1,0 +1,126 @@
+"""What a step takes, from its sizes: coefficients fitted to measured steps, and an executor that answers with them.
+
+Seconds are a sum of terms that never shrink as a step grows, each with a coefficient that is not negative: so a
+prediction is never negative, and never falls when there is more to do. Knows no torch and no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from lab.engine.step import Horizon, Outcome, Step
+
+KNOTS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+
+class Sized(Protocol):
+    """A row of a step, or what a record keeps of it."""
+
+    @property
+    def past(self) -> int: ...
+    @property
+    def padded_to(self) -> int: ...
+
+
+class Sizes(NamedTuple):
+    """What a step's time depends on.
+
+    positions  token positions computed: one a decoding row, each prompt with its padding
+    keys       cached positions that decoding rows attend to, their own included
+    prompts    rows that are prompts
+    squares    sum of the squares of the prompts' (padded) lengths
+    """
+
+    positions: int
+    keys: int
+    prompts: int
+    squares: int
+
+
+def sizes_of(rows: Iterable[Sized]) -> Sizes:
+    positions = keys = prompts = squares = 0
+    for row in rows:
+        positions += row.padded_to
+        if row.past:
+            keys += row.past + 1
+        else:
+            prompts += 1
+            squares += row.padded_to * row.padded_to
+    return Sizes(positions, keys, prompts, squares)
+
+
+def terms(sizes: Sizes) -> list[float]:
+    """The quantities that coefficients multiply: 1, is there a prompt, prompts, keys, squares, then the positions
+    between each two neighbouring KNOTS (the last open-ended)."""
+    between = [
+        float(min(max(sizes.positions - low, 0), high - low))
+        for low, high in zip(KNOTS, (*KNOTS[1:], float("inf")), strict=True)
+    ]
+    return [1.0, float(sizes.prompts > 0), float(sizes.prompts), float(sizes.keys), float(sizes.squares), *between]
+
+
+class Cost(Protocol):
+    """Seconds of a step by its sizes; `per_key` are those of each further cached position."""
+
+    @property
+    def per_key(self) -> float: ...
+    def seconds(self, sizes: Sizes) -> float: ...
+
+
+KEYS = 3  # the index of `keys` among the terms
+
+
+@dataclass(frozen=True, slots=True)
+class CostModel:
+    """A cost that was fitted: `coefficients`, in seconds, of the terms above.
+
+    ValueError where one is negative or their number is wrong.
+    """
+
+    coefficients: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.coefficients) != 5 + len(KNOTS) or not all(0 <= c < float("inf") for c in self.coefficients):
+            raise ValueError(
+                f"the cost model has coefficients {self.coefficients}; "
+                f"it needs {5 + len(KNOTS)} numbers, none of them negative"
+            )
+
+    def seconds(self, sizes: Sizes) -> float:
+        return sum(c * t for c, t in zip(self.coefficients, terms(sizes), strict=True) if c)
+
+    @property
+    def per_key(self) -> float:
+        """Seconds that a step takes longer for each further cached position."""
+        return self.coefficients[KEYS]
+
+
+class PredictedExecutor:
+    """Answers steps with predicted seconds and no tokens; decode steps as many at once as the horizon allows.
+
+    `free_bytes` is the memory that a KV pool may be cut from; there is no pool.
+    """
+
+    def __init__(self, cost: Cost, free_bytes: int) -> None:
+        self._cost = cost
+        self._free_bytes = free_bytes
+
+    def allocate(self, slots: int, tokens_per_slot: int) -> int:
+        return self._free_bytes
+
+    def run(self, step: Step, horizon: Horizon) -> Outcome:
+        sizes = sizes_of(step.rows)
+        first = self._cost.seconds(sizes)
+        if sizes.prompts:
+            return Outcome((first,), ((),))
+        longer = self._cost.per_key * len(step.rows)  # every row attends to one more position a step
+        seconds, passed = [first], first
+        while len(seconds) < horizon.steps and passed < horizon.seconds:
+            seconds.append(first + longer * len(seconds))
+            passed += seconds[-1]
+        return Outcome(tuple(seconds), ((),) * len(seconds))
+
+    def release(self, slots: Sequence[int]) -> None:
+        return

@@ -1,0 +1,156 @@
+"""What do steps take here? Measures a grid of steps, in turns, and fits the cost model to them.
+
+Also fits from the steps of measured records. One step in five is held out of the fit, and the error told is that
+of those. Refuses to know what the prediction is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.optimize import nnls
+
+from lab.engine.cost_model import CostModel, Sizes, sizes_of, terms
+from lab.engine.step import ONE_STEP, Row, Step
+from lab.run.calibration import Calibration
+from lab.run.job import REFERENCE_STEPS
+from lab.run.provenance import provenance_of
+from lab.run.record import RunRecord
+
+if TYPE_CHECKING:
+    from lab.engine.loaded import Engine
+
+HELD = ((256, 16), (96, 64), (16, 16))  # slots that hold so many tokens, and how many such slots: room for decodes
+ROWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+PROMPTS = ((1, 8), (1, 24), (1, 48), (1, 96), (1, 192), (1, 256), (3, 16), (4, 48), (8, 24), (8, 64))
+JOINED = ((1, 24), (4, 24), (7, 24), (7, 64), (15, 40))  # decoding rows, and the length of a prompt that joins them
+ROUNDS = 5
+HELD_OUT = 5
+
+Report = Callable[[str, int, int], None]
+
+
+class Sample(NamedTuple):
+    sizes: Sizes
+    seconds: float
+
+
+class Fit(NamedTuple):
+    """`error` is the median of |predicted / measured − 1| over the `held_out` samples that the fit never saw."""
+
+    cost: CostModel
+    samples: int
+    held_out: int
+    error: float
+
+
+def calibrate(engine: Engine, report: Report) -> Calibration:
+    """Measure and fit, for the model and machine that this engine is."""
+    found = fit(measure(engine, report))
+    free_bytes = engine.executor.allocate(1, 1)  # the grid's pool gone
+    reference = engine.executor.reference_steps(REFERENCE_STEPS)
+    provenance = replace(provenance_of(engine, reference), read_bytes_per_s=engine.read_bandwidth())
+    return Calibration(
+        cost=found.cost,
+        provenance=provenance,
+        shape=engine.shape,
+        fingerprint=engine.fingerprint,
+        folder=str(engine.folder or ""),
+        free_bytes=free_bytes,
+        samples=found.samples,
+        held_out=found.held_out,
+        error=found.error,
+    )
+
+
+def measure(engine: Engine, report: Report) -> list[Sample]:
+    """Median seconds of each step of the grid; one round that warms up goes before."""
+    executor = engine.executor
+    grid = _Grid(engine.shape.context)
+    executor.allocate(grid.slots, grid.longest + 1)
+    for row in grid.held:
+        executor.run(Step((row,)), ONE_STEP)
+    steps = grid.steps()
+    seconds: list[list[float]] = [[] for _ in steps]
+    for done in range(ROUNDS + 1):
+        for i, step in enumerate(steps):
+            report("calibrating", done * len(steps) + i, (ROUNDS + 1) * len(steps))
+            outcome = executor.run(step, ONE_STEP)
+            if done:
+                seconds[i].append(outcome.seconds[0])
+    return [Sample(sizes_of(step.rows), median(s)) for step, s in zip(steps, seconds, strict=True)]
+
+
+def samples_of(record: RunRecord) -> list[Sample]:
+    """The warm steps of a measured record."""
+    return [
+        Sample(sizes_of(run.rows), seconds)
+        for lane in record.lanes
+        for run in lane.runs()
+        for seconds in run.seconds[:1]
+        if not run.cold and seconds > 0
+    ]
+
+
+def fit(samples: Sequence[Sample]) -> Fit:
+    """Coefficients with the least squared relative error. ValueError where there are too few samples."""
+    if len(samples) < HELD_OUT * 2:
+        raise ValueError(f"{len(samples)} measured steps; a cost model needs at least {HELD_OUT * 2}")
+    held = samples[HELD_OUT - 1 :: HELD_OUT]
+    kept = [s for i, s in enumerate(samples) if i % HELD_OUT != HELD_OUT - 1]
+    trial = _solve(kept)
+    error = median(abs(trial.seconds(s.sizes) / s.seconds - 1) for s in held)
+    return Fit(_solve(samples), len(samples), len(held), error)
+
+
+def _solve(samples: Iterable[Sample]) -> CostModel:
+    rows = np.array([[t / s.seconds for t in terms(s.sizes)] for s in samples])
+    scale = np.maximum(rows.max(axis=0), 1e-30)  # terms of very different size, each made about 1
+    found, _ = nnls(rows / scale, np.ones(len(rows)))
+    return CostModel(tuple(float(c) for c in found / scale))
+
+
+class _Grid:
+    """Steps of many sizes over slots that are filled once, as far as the model's context allows."""
+
+    def __init__(self, context: int) -> None:
+        self.held: list[Row] = []
+        self._classes: list[tuple[int, list[int]]] = []
+        for tokens, count in HELD:
+            tokens = min(tokens, context - 1)
+            slots = list(range(len(self.held), len(self.held) + count))
+            self._classes.append((tokens, slots))
+            self.held += [_prompt(slot, tokens) for slot in slots]
+        self.longest = min(max(length for _, length in PROMPTS), context - 1)
+        self._free = len(self.held)
+        self.slots = self._free + max(count for count, _ in PROMPTS)
+
+    def steps(self) -> list[Step]:
+        made = [
+            Step(tuple(_decode(slot, tokens) for slot in slots[:rows]))
+            for tokens, slots in self._classes
+            for rows in ROWS
+            if rows <= len(slots)
+        ]
+        for count, length in PROMPTS:
+            made.append(Step(tuple(self._prompt(i, length) for i in range(count))))
+        tokens, slots = self._classes[1]
+        for rows, length in JOINED:
+            decodes = tuple(_decode(slot, tokens) for slot in slots[:rows])
+            made.append(Step((*decodes, self._prompt(0, length))))
+        return made
+
+    def _prompt(self, i: int, length: int) -> Row:
+        return _prompt(self._free + i, min(length, self.longest))
+
+
+def _prompt(slot: int, length: int) -> Row:
+    return Row(slot, slot, (0,) * length, 0, True, length)
+
+
+def _decode(slot: int, past: int) -> Row:
+    return Row(slot, slot, (0,), past, True, 1)
