@@ -90,7 +90,7 @@ def test_a_predicted_run_obeys_every_identity_and_says_what_it_is(calibration):
     for lane in record.lanes:
         check_lane(record.workload, lane, complete=True)
         assert lane.answers() == {}
-    none, static, dynamic, continuous = record.lanes
+    none, static, _, continuous = record.lanes
     assert _end(continuous) <= _end(static) <= _end(none)
 
 
