@@ -9,8 +9,14 @@ from typing import Any
 from lab.cli.options import path
 from lab.cli.output import print_json
 from lab.cli.trace_options import add_trace_options, cut_of
+from lab.run.expect import RECORDED_PRICE, work_of
+from lab.run.lanes import RunSpec
+from lab.scheduling.policy import MODES, mode
 from lab.workload.request import MAX_REQUESTS
 from lab.workload.trace.preview import Concern, Lengths, Preview, preview
+from lab.workload.trace.replay import Cut, workload_of
+
+_COMPUTING = "four modes, 8 seats, SmolLM2-135M: predicted from a price recorded on two CPU cores"
 
 _CONCERNS = {
     Concern.SORTED: "{moved:,} rows came before the row above them; the trace was sorted by time",
@@ -33,15 +39,24 @@ def add_to(commands: Any) -> None:
 
 def trace(options: argparse.Namespace) -> int:
     made = cut_of(options, options.file)
-    found = preview(made)
+    found, seconds = preview(made), computing_seconds(made)
     if options.json:
-        print_json(_json(found, made.replay.said))
+        print_json(_json(found, made.replay.said, seconds))
     else:
-        print(_text(found, made.replay.said))
+        print(_text(found, made.replay.said, seconds))
     return 0
 
 
-def _json(found: Preview, said: str) -> dict[str, Any]:
+def computing_seconds(made: Cut) -> float | None:
+    """Of what `run` would do with its default modes and seats, at a recorded price; None where it would refuse."""
+    try:
+        spec = RunSpec(workload_of(made, "trace"), tuple(map(mode, MODES)))
+    except ValueError:
+        return None
+    return work_of(spec) * RECORDED_PRICE
+
+
+def _json(found: Preview, said: str, seconds: float | None) -> dict[str, Any]:
     """`dropped` is a number, so that read = kept + dropped; `dropped_because` has its parts."""
     return {
         "name": found.name,
@@ -61,11 +76,12 @@ def _json(found: Preview, said: str) -> dict[str, Any]:
         "file_span_s": found.file_span,
         "file_rate": found.file_rate,
         "changed": said,
+        "expected": {"arrivals_s": found.span, "computing_s": seconds, "computing_of": _COMPUTING},
         "notes": _notes(found),
     }
 
 
-def _text(found: Preview, said: str) -> str:
+def _text(found: Preview, said: str, seconds: float | None) -> str:
     lines = [
         f"{found.name}: {found.format}, times in {found.unit}",
         f"whole file  {_rate(found.file_span, found.file_rate)}",
@@ -77,9 +93,15 @@ def _text(found: Preview, said: str) -> str:
         "(Poisson: 1 and 1)",
         f"prompts     {_lengths(found.prompt)}",
         f"answers     {_lengths(found.output)}",
+        f"duration    {_duration(found.span, seconds)}",
         *(f"note        {note}" for note in _notes(found)),
     ]
     return "\n".join(lines)
+
+
+def _duration(span: float, seconds: float | None) -> str:
+    computing = "" if seconds is None else f"; computing takes some {seconds:.0f} s ({_COMPUTING})"
+    return f"arrivals end after {span:,.1f} s of each lane's clock, where waiting costs no time{computing}"
 
 
 def _notes(found: Preview) -> list[str]:

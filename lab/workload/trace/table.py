@@ -96,7 +96,7 @@ def _json_object(line: str) -> dict[str, object] | None:
 
 
 def clean_name(text: str) -> str:
-    """A file's name, fit for screens, file systems and spreadsheets: no path, markup, control character or formula."""
+    """A file's name, fit for screens and spreadsheets: without path, markup, control character or formula."""
     return _plain(Path(text).name) or "the file"
 
 
