@@ -1,41 +1,32 @@
-"""A record as two flat tables, one row a lane and one row a request, and as CSV that spreadsheets read.
+"""A record as flat tables, one row a lane and one row a request (a row a step: lab.analysis.steps), and as CSV
+that spreadsheets read.
 
 Column names end in their unit: _s seconds, _bytes, _per_s; shares are between 0 and 1; the rest are counts.
-What is undefined is None, an empty cell.
+What is undefined is None, an empty cell. Every table says under what it was made (lab.analysis.facts): in each row
+of the metrics, else in the first row of each lane, which keeps long files short. docs/data.md lists all columns.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 from lab.analysis.answers import answer_texts
 from lab.analysis.distribution import Summary
+from lab.analysis.facts import FACTS_COLUMNS, Cell, lane_facts
 from lab.analysis.fairness import starved
 from lab.analysis.metrics import LaneMetrics, Slo, lane_metrics
 from lab.analysis.timeline import RequestTimes, request_times
 from lab.run.record import LaneRecord, RunRecord
 from lab.scheduling.order import bucket_name, bucket_of
 
-Cell = str | int | float | bool | None
 Table = list[dict[str, Cell]]
 
 METRICS_COLUMNS = {
     "lane": "name of the mode",
-    "kind": "measured, predicted or recorded",
-    "max_batch_size": "seats of a group",
-    "max_queue_delay_s": "the window; empty = until the batch is full",
-    "refill": "others may join before the batch has ended",
-    "padded": "prompts are padded and finished rows computed on",
-    "groups": "replicas of the model",
-    "kv_budget": "KV tokens that each group may reserve",
-    "buckets": "boundaries of the length buckets, in prompt tokens; empty = one bucket",
-    "by_priority": "a lower number goes sooner; else first come is first served",
-    "ageing_s": "a request that has waited so long is most urgent; empty = never, or not by priority",
-    "bucket_wait_limit_s": "a bucket that has waited so long leaves now; empty = no buckets",
+    **FACTS_COLUMNS,
     "starved": "requests passed over for longer than the limit (of the knobs, or else of the usual ageing)",
 }
 """The columns that come before those of LaneMetrics; each of its summaries gives six, such as ttft_p50_s."""
@@ -62,6 +53,7 @@ REQUESTS_COLUMNS = {
     "refusal": "why it was refused",
     "prompt": "as typed",
     "answer": "the text so far",
+    **FACTS_COLUMNS,
 }
 
 _UNITS = {
@@ -78,8 +70,13 @@ _UNITS = {
 
 
 def metrics_table(record: RunRecord, slo: Slo | None = None) -> Table:
-    """One row a lane: its knobs and its LaneMetrics, flat."""
-    return [_knobs(record, lane) | flat_metrics(lane_metrics(record, lane, slo)) for lane in record.lanes]
+    """One row a lane: see METRICS_COLUMNS, then its LaneMetrics, flat."""
+    return [_known(record, lane) | flat_metrics(lane_metrics(record, lane, slo)) for lane in record.lanes]
+
+
+def _known(record: RunRecord, lane: LaneRecord) -> dict[str, Cell]:
+    hungry = len(starved(lane, request_times(record.workload, lane)))
+    return {"lane": lane.name} | lane_facts(record, lane) | {"starved": hungry}
 
 
 def flat_metrics(metrics: LaneMetrics) -> dict[str, Cell]:
@@ -122,31 +119,17 @@ def _safe(value: Cell) -> Cell:
     return value
 
 
-def _knobs(record: RunRecord, lane: LaneRecord) -> dict[str, Cell]:
-    policy, order, delay = lane.policy, lane.policy.order, lane.policy.max_queue_delay
-    cells: tuple[Cell, ...] = (
-        lane.name,
-        record.provenance.kind,
-        policy.max_batch_size,
-        None if math.isinf(delay) else delay,
-        policy.refill,
-        policy.padded,
-        lane.groups,
-        lane.kv_budget,
-        ",".join(map(str, order.boundaries)) or None,
-        order.by_priority,
-        order.ageing if order.by_priority else None,
-        policy.bucket_wait_limit if order.boundaries else None,
-        len(starved(lane, request_times(record.workload, lane))),
-    )
-    return dict(zip(METRICS_COLUMNS, cells, strict=True))
-
-
 def _lane_requests(record: RunRecord, lane: LaneRecord) -> Table:
     refusals, answers = dict(lane.refused), answer_texts(record, lane)
     times = request_times(record.workload, lane)
     hungry = starved(lane, times)
-    return [_request_row(record, lane, r, r.id in hungry, refusals.get(r.id), answers.get(r.id)) for r in times]
+    rows = [_request_row(record, lane, r, r.id in hungry, refusals.get(r.id), answers.get(r.id)) for r in times]
+    return with_facts(rows, record, lane)
+
+
+def with_facts(rows: Table, record: RunRecord, lane: LaneRecord) -> Table:
+    """The rows of one lane, the first of which says under what it ran."""
+    return [row | (dict.fromkeys(FACTS_COLUMNS) if i else lane_facts(record, lane)) for i, row in enumerate(rows)]
 
 
 def _request_row(
@@ -176,4 +159,4 @@ def _request_row(
         request.prompt,
         answer,
     )
-    return dict(zip(REQUESTS_COLUMNS, cells, strict=True))
+    return dict(zip(REQUESTS_COLUMNS, cells, strict=False))  # those of the lane follow

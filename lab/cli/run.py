@@ -18,7 +18,7 @@ def add_to(commands: Any) -> None:
     command = commands.add_parser("run", help="run a scenario under the batching modes, side by side")
     add_run_options(command)
     add_slo_options(command)
-    command.add_argument("--out", type=path, metavar="DIR", help="write record.json, metrics.csv, requests.csv")
+    command.add_argument("--out", type=path, metavar="DIR", help="write record.json and its tables (docs/data.md)")
     command.set_defaults(command=run)
 
 
