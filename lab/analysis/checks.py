@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 
 from lab.analysis.order_checks import check_order
 from lab.analysis.row_checks import check_rows
@@ -23,18 +24,22 @@ from lab.workload.request import Workload
 def check_lane(workload: Workload, lane: LaneRecord, *, gapless: bool = True, complete: bool = False) -> None:
     """Raises AssertionError where the record contradicts itself.
 
-    gapless   False for a lane on the wall clock, where deciding takes time between two steps
+    gapless   False for a lane on the wall clock, where deciding takes time between two steps; nor is a lane
+              gapless whose groups wait for each other, having scattered a batch
     complete  the run is over, so nothing may be unfinished
     """
     runs = tuple(lane.runs())
     times = request_times(workload, lane)
+    gapless = gapless and not lane.scattered
     check_rows(workload, lane, runs)
     _check_clocks(runs, times, gapless)
     _check_conservation(lane, times, complete)
     _check_steps(lane, times)
     _check_memory(workload, lane, runs)
     _check_little(lane, times, gapless)
-    if lane.policy.refill:
+    if lane.scattered:
+        _check_barriers(lane, runs)
+    elif lane.policy.refill:
         check_no_seat_idles(workload, lane, runs, times)
     if gapless:  # on the wall clock somebody may arrive between a decision and its step
         check_order(workload, lane, runs, times)
@@ -58,6 +63,19 @@ def _check_clocks(runs: Sequence[Run], times: Sequence[RequestTimes], gapless: b
                 f"group {run.group} stood still from {end} to {run.start} s with requests {sorted(goes_on)} at work"
             )
         last[run.group] = run
+
+
+def _check_barriers(lane: LaneRecord, runs: Sequence[Run]) -> None:
+    """Parts of a scattered step begin together, one a group and all rows at most a batch, when the slowest part
+    of the step before has ended."""
+    end = 0.0
+    for start, together in groupby(runs, key=lambda run: run.start):
+        parts = list(together)
+        assert start >= end or math.isclose(start, end), f"a step at {start} s, the slowest part ended at {end} s"
+        assert len({run.group for run in parts}) == len(parts), f"a group twice in the step at {start} s"
+        rows = sum(len(run.rows) for run in parts)
+        assert rows <= lane.policy.max_batch_size, f"{rows} rows at {start} s in a batch"
+        end = max(run.ends[-1] for run in parts)
 
 
 def _check_conservation(lane: LaneRecord, times: Sequence[RequestTimes], complete: bool) -> None:

@@ -1,8 +1,13 @@
-"""One replica of the model inside a lane: its seats, its KV ledger, its clock. A batch stays on its group."""
+"""Replicas of the model inside a lane: a group has seats and a KV ledger, a crew serves one batch at a time.
+
+A crew is one group, which keeps its requests from first token to last. Or, to see what that costs, all groups at
+once: then each batch is scattered over them, and every step ends when the slowest group has ended its part.
+"""
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.engine.step import Row
@@ -50,16 +55,13 @@ class Group:
         self.index = index
         self.seats: list[Seat] = []
         self.ledger = Ledger(kv_budget)
-        self.clock = 0.0
-        self.wakes = 0.0  # when it acts next: its clock while a batch runs, later while it waits
-        self.free_since = 0.0
         self._free_slots = list(range(first_slot, first_slot + slots))
 
     @property
     def live(self) -> int:
         return sum(seat.live for seat in self.seats)
 
-    def seat(self, requests: list[Request], padded: bool) -> None:
+    def seat(self, requests: Sequence[Request], padded: bool) -> None:
         """Give each request a slot and reserve its KV room: its own, or its row of the rectangle."""
         width = max(r.prompt_tokens for r in requests)
         row = padded_reservation(requests) // len(requests)
@@ -83,3 +85,40 @@ class Group:
                 self.ledger.give_back(seat.request.id)
             heapq.heappush(self._free_slots, seat.slot)
         return [seat.slot for seat in gone]
+
+
+class Crew:
+    """Groups that serve a batch together, on one clock (seconds).
+
+    wakes       when it acts next: its clock while a batch runs, later while it waits
+    free_since  when it last had nothing to compute
+    """
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self.groups = groups
+        self.clock = 0.0
+        self.wakes = 0.0
+        self.free_since = 0.0
+
+    @property
+    def seated(self) -> int:
+        return sum(len(group.seats) for group in self.groups)
+
+    @property
+    def live(self) -> int:
+        return sum(group.live for group in self.groups)
+
+    @property
+    def kv_free(self) -> int:
+        """Tokens that a batch may reserve wherever its requests come to lie: what the fullest group has left."""
+        return min(group.ledger.free for group in self.groups)
+
+    def seat(self, requests: Sequence[Request], padded: bool) -> None:
+        """Deal the requests out, each to the group with the fewest at work; a padded part is its own rectangle."""
+        parts: list[list[Request]] = [[] for _ in self.groups]
+        for request in requests:
+            at_work = [len(group.seats) + len(part) for group, part in zip(self.groups, parts, strict=True)]
+            parts[at_work.index(min(at_work))].append(request)
+        for group, part in zip(self.groups, parts, strict=True):
+            if part:
+                group.seat(part, padded)

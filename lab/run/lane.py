@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from lab.engine.step import ONE_STEP, Executor, Horizon, Outcome, Step
 from lab.run.clock import Clock, VirtualClock
 from lab.run.column_log import ColumnLog, Mark
-from lab.run.group import Group, Seat
+from lab.run.group import Crew, Group, Seat
 from lab.run.record import Columns, LaneRecord
 from lab.scheduling.memory import ragged_reservation
 from lab.scheduling.order import Waiting
@@ -29,6 +29,7 @@ class Lane:
                 `stop_ids` (which counts as its last token) or at max_new_tokens
     executor    runs the steps; slots first_slot … first_slot + groups × seats − 1 are this lane's own
     kv_budget   tokens of KV cache that each group may reserve
+    scattered   a batch is spread over all groups, not kept on one (see lab.run.group)
     context     most tokens (prompt and answer) the model can attend to
 
     Requests that could never run are refused at once, each with a sentence; see `refused`.
@@ -44,6 +45,7 @@ class Lane:
         kv_budget: int,
         context: int,
         groups: int = 1,
+        scattered: bool = False,
         first_slot: int = 0,
         stop_ids: frozenset[int] = frozenset(),
         clock: Clock | None = None,
@@ -59,8 +61,10 @@ class Lane:
         self._stop_ids = stop_ids
         self._clock: Clock = clock or VirtualClock()
         self._log = ColumnLog()
-        seats = seats_needed(policy, workload)
+        seats = seats_needed(policy, workload, groups if scattered else 1)
         self._groups = [Group(i, first_slot + i * seats, seats, kv_budget) for i in range(groups)]
+        self._scattered = scattered
+        self._crews = [Crew(self._groups)] if scattered else [Crew([group]) for group in self._groups]
         self._queue: OrderedDict[int, Waiting] = OrderedDict()
         self._scheduled = [(r.arrival, r.id) for r in self._requests if r.follows is None]
         heapq.heapify(self._scheduled)
@@ -79,7 +83,7 @@ class Lane:
     @property
     def time(self) -> float:
         """Seconds on this lane's clock at which it acts next; inf when it is done."""
-        return min(group.wakes for group in self._groups)
+        return min(crew.wakes for crew in self._crews)
 
     @property
     def done(self) -> bool:
@@ -95,6 +99,7 @@ class Lane:
         return LaneRecord(
             policy=self.policy,
             groups=len(self._groups),
+            scattered=self._scattered,
             kv_budget=self.kv_budget,
             refused=tuple(self.refused.items()),
             columns=self._log.since(),
@@ -111,18 +116,18 @@ class Lane:
     # ---- the loop
 
     def advance(self) -> None:
-        """One decision of the group that acts next, carried out."""
-        group = min(self._groups, key=lambda g: g.wakes)
-        group.clock = group.wakes = self._clock.wait(group.clock, group.wakes)
-        self._let_in(group.clock)
-        decision = decide(self.policy, self._view(group))
+        """One decision of the crew that acts next, carried out."""
+        crew = min(self._crews, key=lambda c: c.wakes)
+        crew.clock = crew.wakes = self._clock.wait(crew.clock, crew.wakes)
+        self._let_in(crew.clock)
+        decision = decide(self.policy, self._view(crew))
         if isinstance(decision, Wait):
-            group.wakes = decision.until
-            assert group.wakes > group.clock, f"a wait that ends before it begins: {decision}"
+            crew.wakes = decision.until
+            assert crew.wakes > crew.clock, f"a wait that ends before it begins: {decision}"
             return
         if isinstance(decision, Admit):
-            self._admit(group, decision.requests)
-        self._run(group, decision)
+            self._admit(crew, decision.requests)
+        self._run(crew, decision)
 
     def _let_in(self, now: float) -> None:
         """Those who have arrived join the queue; one that is refused leaves at once."""
@@ -134,68 +139,83 @@ class Lane:
             else:
                 self._queue[number] = Waiting(number, arrival, r.prompt_tokens, r.max_new_tokens, r.priority)
 
-    def _view(self, group: Group) -> View:
+    def _view(self, crew: Crew) -> View:
         return View(
-            now=group.clock,
+            now=crew.clock,
             waiting=self._queue.values(),
             next_arrival=self._next_arrival,
-            free_since=group.free_since,
-            live=group.live,
-            seats_free=self.policy.max_batch_size - len(group.seats),
-            batch_open=bool(group.seats),
-            kv_free=group.ledger.free,
+            free_since=crew.free_since,
+            live=crew.live,
+            seats_free=self.policy.max_batch_size - crew.seated,
+            batch_open=crew.seated > 0,
+            kv_free=crew.kv_free,
         )
 
     @property
     def _next_arrival(self) -> float:
         return self._scheduled[0][0] if self._scheduled else math.inf
 
-    def _admit(self, group: Group, chosen: Sequence[Waiting]) -> None:
+    def _admit(self, crew: Crew, chosen: Sequence[Waiting]) -> None:
         assert chosen, "a batch of nobody"
         for waiting in chosen:
             del self._queue[waiting.id]
-        group.seat([self._requests[w.id] for w in chosen], self.policy.padded)
+        crew.seat([self._requests[w.id] for w in chosen], self.policy.padded)
 
-    def _run(self, group: Group, decision: Admit | Decode) -> None:
+    def _run(self, crew: Crew, decision: Admit | Decode) -> None:
+        """A step of each of the crew's groups that has anybody; they begin together."""
+        horizon = self._horizon(crew, decision)
+        parts = [self._run_group(group, horizon, crew.clock, decision) for group in crew.groups if group.seats]
+        self._pass_time(crew, [outcome for _, _, outcome in parts])
+        for group, computed, outcome in parts:
+            self._book(group, computed, outcome, crew.clock)
+        if not crew.seated:
+            crew.free_since = crew.clock
+
+    def _run_group(
+        self, group: Group, horizon: Horizon, now: float, decision: Admit | Decode
+    ) -> tuple[Group, list[Seat], Outcome]:
         computed = [seat for seat in group.seats if seat.live or self.policy.padded]
         step = Step(tuple([seat.row() for seat in computed]))
-        horizon = self._horizon(group, decision)
         outcome = self._executor.run(step, horizon)
-        reserved = group.ledger.reserved
-        self._log.add(group.clock, group.index, decision.reason, step.rows, outcome, reserved)
-        self._book(group, computed, outcome, horizon)
+        assert 1 <= len(outcome.seconds) <= horizon.steps, f"{len(outcome.seconds)} steps, {horizon.steps} asked"
+        self._log.add(now, group.index, decision.reason, step.rows, outcome, group.ledger.reserved)
+        return group, computed, outcome
 
-    def _horizon(self, group: Group, decision: Admit | Decode) -> Horizon:
+    def _horizon(self, crew: Crew, decision: Admit | Decode) -> Horizon:
         """How many decode steps may pass before this lane could decide anything else."""
         if isinstance(decision, Admit) or (decision.reason is Reason.MEMORY_FULL and self.policy.order.by_priority):
             return ONE_STEP  # in the latter case ageing may bring somebody to the front who fits
+        if len(crew.groups) > 1:
+            return ONE_STEP  # groups that share a batch wait for each other after every step
         left = [
             1 if seat.request.output_tokens is None else seat.request.output_tokens - seat.emitted
-            for seat in group.seats
+            for seat in crew.groups[0].seats
             if seat.live
         ]
-        # An answer that ends on another group can bring a new arrival; that group's clock comes first.
-        others = [g.clock for g in self._groups if g is not group and g.seats]
-        return Horizon(min(left), min([self._next_arrival, *others]) - group.clock)
+        # An answer that ends on another crew can bring a new arrival; that crew's clock comes first.
+        others = [c.clock for c in self._crews if c is not crew and c.seated]
+        return Horizon(min(left), min([self._next_arrival, *others]) - crew.clock)
 
     # ---- booking what a step did
 
-    def _book(self, group: Group, computed: list[Seat], outcome: Outcome, horizon: Horizon) -> None:
-        steps = len(outcome.seconds)
-        assert 1 <= steps <= horizon.steps, f"{steps} steps run, at most {horizon.steps} asked"
-        before = group.clock
-        for seconds in outcome.seconds:
+    def _pass_time(self, crew: Crew, outcomes: Sequence[Outcome]) -> None:
+        """The slowest group's seconds."""
+        before = crew.clock
+        for seconds in max((outcome.seconds for outcome in outcomes), key=sum):
             assert seconds >= 0, f"a step of {seconds} s"
-            group.clock = self._clock.after_step(group.clock, seconds)
-        assert group.clock >= before, "a clock that runs backwards"
-        group.wakes = group.clock
+            crew.clock = self._clock.after_step(crew.clock, seconds)
+        assert crew.clock >= before, "a clock that runs backwards"
+        crew.wakes = crew.clock
+
+    def _book(self, group: Group, computed: list[Seat], outcome: Outcome, now: float) -> None:
+        steps = len(outcome.seconds)
         for i, seat in enumerate(computed):
             seat.take([tokens[i] for tokens in outcome.tokens if tokens], steps)
         for seat in computed:
             if seat.live and self._finished(seat):
                 group.finish(seat, self.policy.padded)
                 self._finished_count += 1
-                self._schedule_followers(seat.request.id, group.clock)
+                self._schedule_followers(seat.request.id, now)
         self._leave(group)
         group.ledger.check()
 
@@ -212,21 +232,19 @@ class Lane:
         if finished == 0 or (not self.policy.refill and group.live):
             return
         self._executor.release(group.empty(self.policy.padded))
-        if not group.seats:
-            group.free_since = group.clock
 
     def _schedule_followers(self, number: int, ended: float) -> None:
         for request in self._followers.pop(number, []):
             arrival = ended + request.arrival
             heapq.heappush(self._scheduled, (arrival, request.id))
-            for group in self._groups:
-                if not group.seats:  # it may have been waiting for something later
-                    group.wakes = max(group.clock, min(group.wakes, arrival))
+            for crew in self._crews:
+                if not crew.seated:  # it may have been waiting for something later
+                    crew.wakes = max(crew.clock, min(crew.wakes, arrival))
 
 
-def seats_needed(policy: Policy, workload: Workload) -> int:
-    """Slots that one group of this policy can fill at once."""
-    return min(policy.max_batch_size, len(workload.requests))
+def seats_needed(policy: Policy, workload: Workload, parts: int = 1) -> int:
+    """Slots that one group of this policy can fill at once, where a batch is dealt out in so many parts."""
+    return -(-min(policy.max_batch_size, len(workload.requests)) // parts)
 
 
 def _refusal(request: Request, kv_budget: int, context: int) -> str:

@@ -44,6 +44,7 @@ class RunSpec:
     kv_budget_mb  KV cache that each group of each lane may reserve, in MB (10^6 bytes);
                   None = an equal share of 0.9 × the memory that is free, for at least four lanes
     groups        replicas of the model per lane
+    scattered     a batch is spread over the groups, in place of staying on one
     free_eos      answers end by themselves, not at a length found before and forced in every lane
     model         by the name it is loaded by; "" = the one that is there
     """
@@ -52,6 +53,7 @@ class RunSpec:
     policies: tuple[Policy, ...]
     kv_budget_mb: float | None = None
     groups: int = 1
+    scattered: bool = False
     free_eos: bool = False
     model: str = ""
 
@@ -65,6 +67,8 @@ class RunSpec:
             raise ValueError(f"the KV budget is {self.kv_budget_mb} MB; it must be more than 0")
         if self.groups < 1:
             raise ValueError(f"groups is {self.groups}; it must be at least 1")
+        if self.scattered and self.groups < 2:
+            raise ValueError("a batch can be scattered over 2 groups or more; groups is 1")
 
 
 def check_budget(spec: RunSpec, workload: Workload, engine: Engine) -> None:
@@ -89,7 +93,8 @@ def build_lanes(
     Raises ValueError, with the numbers, where the pool does not fit the memory.
     """
     slot_tokens = max(r.prompt_tokens for r in workload.requests) + max(r.max_new_tokens for r in workload.requests)
-    counts = [spec.groups * seats_needed(p, workload) for p in spec.policies]
+    parts = spec.groups if spec.scattered else 1
+    counts = [spec.groups * seats_needed(p, workload, parts) for p in spec.policies]
     free = engine.executor.allocate(sum(counts), slot_tokens)
     kv_budget = _kv_budget_tokens(spec, free, engine.kv_bytes_per_token)
     return [
@@ -100,6 +105,7 @@ def build_lanes(
             kv_budget=kv_budget,
             context=engine.shape.context,
             groups=spec.groups,
+            scattered=spec.scattered,
             first_slot=sum(counts[:i]),
             stop_ids=engine.stop_ids,
             clock=clock(),

@@ -123,6 +123,7 @@ class LaneRecord:
     kv_budget  tokens of KV cache that each group may reserve
     refused    (request id, sentence) of requests that could never run here
     stop_ids   tokens that end an answer whose length is not forced; each counts as its answer's last token
+    scattered  each batch was spread over the groups, which waited for each other after every step
     """
 
     policy: Policy
@@ -131,6 +132,7 @@ class LaneRecord:
     refused: tuple[tuple[int, str], ...] = ()
     columns: Columns = Columns()
     stop_ids: tuple[int, ...] = ()
+    scattered: bool = False
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lab.analysis.checks import check_lane
 from lab.engine.scripted import ScriptedExecutor, token_of
 from lab.engine.step import Row
 from lab.run.lane import Lane
@@ -239,6 +240,68 @@ def test_an_idle_group_takes_the_question_that_another_groups_answer_brought(lan
     assert {ids[0]: start for start, ids, _ in lanes.dispatches(lane)} == {0: 0.0, 1: 0.0, 2: 1.5, 3: 20.0}
 
 
+# ---- a batch scattered over groups
+
+
+requests_strategy = st.lists(
+    st.tuples(st.integers(1, 12), st.integers(0, 40), st.integers(1, 9)), min_size=1, max_size=14
+)
+
+
+def _weights_and_rows(step):
+    """A step that costs 1 s for the weights and 0.125 s a row."""
+    return 1.0 + 0.125 * len(step.rows)
+
+
+def test_a_scattered_batch_reads_the_weights_once_a_group_where_a_whole_one_reads_them_once(lanes):
+    work = lanes.workload([4] * 8)
+    whole = lanes.run(mode("static", 4), work, _weights_and_rows, groups=2)
+    scattered = lanes.run(mode("static", 4), work, _weights_and_rows, groups=2, scattered=True)
+    assert _ends(lanes, whole) == 4 * (1 + 0.125 * 4)
+    assert _ends(lanes, scattered) == 2 * 4 * (1 + 0.125 * 2)
+    check_lane(work, scattered.record(), complete=True)
+
+
+def test_the_parts_of_a_scattered_step_begin_together_and_wait_for_the_slowest(lanes):
+    work = lanes.workload([3, 3, 3], prompts=[5, 80, 5])
+    lane = lanes.run(
+        mode("continuous", 3), work, lambda s: sum(r.padded_to for r in s.rows) / 8, groups=2, scattered=True
+    )
+    starts = [(run.start, run.group) for run in lanes.runs(lane)]
+    assert starts == [(0.0, 0), (0.0, 1), (10.0, 0), (10.0, 1), (10.25, 0), (10.25, 1)]
+    check_lane(work, lane.record(), complete=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=requests_strategy,
+    name=st.sampled_from(MODES),
+    size=st.integers(1, 7),
+    groups=st.integers(2, 4),
+    budget=st.integers(25, 120),
+)
+def test_however_a_batch_is_scattered_everybody_is_served_once_and_no_group_overdraws(
+    rows, name, size, groups, budget
+):
+    rows = sorted(rows, key=lambda row: row[1])
+    requests = tuple(
+        Request(i, t / 8, n, prompt_ids=tuple(range(1, p + 1)), output_tokens=n) for i, (n, t, p) in enumerate(rows)
+    )
+    work, executor = Workload("w", requests), ScriptedExecutor(_weights_and_rows)
+    lane = Lane(mode(name, size), work, executor, kv_budget=budget, context=10_000, groups=groups, scattered=True)
+    for _ in race([lane]):
+        pass
+    assert executor.cached == {}
+    check_lane(work, lane.record(), complete=True)
+    assert {i: len(answer) for i, answer in lane.record().answers().items()} == {
+        r.id: r.output_tokens for r in requests if r.id not in lane.refused
+    }
+
+
+def _ends(lanes, lane):
+    return max(run.ends[-1] for run in lanes.runs(lane))
+
+
 # ---- runs of steps
 
 
@@ -250,11 +313,6 @@ def single_steps(columns: Columns) -> list[tuple[float, float, tuple[int, ...]]]
         for run in lane.runs()
         for end, seconds, tokens in zip(run.ends, run.seconds, run.tokens, strict=True)
     ]
-
-
-requests_strategy = st.lists(
-    st.tuples(st.integers(1, 12), st.integers(0, 40), st.integers(1, 9)), min_size=1, max_size=14
-)
 
 
 @settings(max_examples=60, deadline=None)
