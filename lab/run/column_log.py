@@ -65,6 +65,11 @@ class ColumnLog:
         return Columns(*(tuple(self._lists[name][mark[_axis(name)] :]) for name in _NAMES))
 
 
+def after(columns: Columns, mark: Mark) -> Columns:
+    """What whole columns have beyond `mark`: the same as a log that grew to them gives out."""
+    return Columns(*(getattr(columns, name)[mark[_axis(name)] :] for name in _NAMES))
+
+
 def _axis(name: str) -> int:
     """Which of a Mark's counts a column is measured in."""
     if name == "token":

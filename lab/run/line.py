@@ -11,16 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from lab.run.column_log import ColumnLog, Mark
+from lab.run.column_log import ColumnLog, Mark, after
 from lab.run.expect import seconds_per_work, work_of
 from lab.run.job import Progress
 from lab.run.lanes import RunSpec
 from lab.run.record import Columns, RunRecord
 from lab.scheduling.policy import Policy
 
-RUNNING_UNSEEN = 30.0  # seconds
+RUNNING_UNSEEN = 27.0  # seconds; with the time that noticing and stopping take, 30
 WAITING_UNSEEN = 120.0  # a browser's background tab asks once a minute
 KEPT_RUNS = 48
+KEPT_ROWS = 300_000  # of all kept runs together, about 170 bytes each; the latest run is kept whatever it has
 KEPT_SECONDS = 3600.0
 MOST_WAITING = 64
 PRICED_RUNS = 5
@@ -52,7 +53,7 @@ class Why(StrEnum):
 @dataclass(slots=True)
 class Job:
     """One run of one owner. `seen`, `started` and `ended` in seconds on the device's clock; `detail` is the
-    engine's sentence; `stopping` is why it was asked to stop."""
+    engine's sentence; `stopping` is why it was asked to stop. `logs` grow until it ends; then `record` has all."""
 
     id: str
     owner: str
@@ -68,13 +69,29 @@ class Job:
     started: float = 0.0
     ended: float = 0.0
 
+    @property
+    def rows(self) -> int:
+        """Of an ended run: what it costs to keep."""
+        return 0 if self.record is None else sum(len(lane.columns.slot) for lane in self.record.lanes)
+
     def since(self, marks: Sequence[Mark]) -> tuple[Columns, ...]:
-        known = [*marks, *[Mark()] * len(self.logs)]
+        lanes = () if self.record is None else self.record.lanes
+        known = [*marks, *[Mark()] * len(lanes)]
+        if self.state.over:
+            return tuple(after(lane.columns, mark) for lane, mark in zip(lanes, known, strict=False))
         return tuple(log.since(mark) for log, mark in zip(self.logs, known, strict=False))
+
+    def end(self, state: State, now: float, why: Why | None, detail: str) -> None:
+        """The logs become the record's columns: to keep both would take twice the memory."""
+        self.state, self.why, self.detail, self.ended = state, why, detail, now
+        if self.record is not None:
+            lanes = zip(self.record.lanes, self.logs, strict=True)
+            whole = tuple(replace(lane, columns=log.since()) for lane, log in lanes)
+            self.record, self.logs = replace(self.record, lanes=whole), []
 
 
 class Line:
-    """First come, first served; what has ended is kept for a while, by count and age."""
+    """First come, first served; what has ended is kept for a while, by count, size and age."""
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[str, Job] = OrderedDict()  # ended ones in the order of their ends
@@ -139,14 +156,16 @@ class Line:
 
     def end(self, job: Job, state: State, now: float, why: Why | None = None, detail: str = "") -> None:
         self._line.remove(job)
-        job.state, job.why, job.detail, job.ended = state, why, detail, now
+        job.end(state, now, why, detail)
         self._jobs.move_to_end(job.id)
         self.forget(now)
 
     def forget(self, now: float) -> None:
-        over = [job for job in self._jobs.values() if job.state.over]
-        for i, job in enumerate(over):
-            if i < len(over) - KEPT_RUNS or now - job.ended > KEPT_SECONDS:
+        latest_first = [job for job in reversed(self._jobs.values()) if job.state.over]
+        rows = 0
+        for i, job in enumerate(latest_first):
+            rows += job.rows
+            if i >= KEPT_RUNS or (i > 0 and rows > KEPT_ROWS) or now - job.ended > KEPT_SECONDS:
                 del self._jobs[job.id]
 
     def unseen(self, now: float) -> list[Job]:

@@ -62,7 +62,7 @@ class Look:
     place     0 at work or over, 1 next in line, …
     stopping  it was asked to stop and has not stopped yet
     why       why it ended early; `detail` is the engine's sentence where it has one
-    record    with empty columns from its start on, whole once it has finished
+    record    with empty columns from its start on, with all that was measured once it has ended
     """
 
     job: str
@@ -223,9 +223,7 @@ class Device:
             case Grown(lane, columns):
                 job.logs[lane].extend(columns)
             case Finished(record):
-                lanes = zip(record.lanes, job.logs, strict=True)
-                whole = tuple(replace(lane, columns=log.since()) for lane, log in lanes)
-                job.record = replace(record, lanes=whole)
+                job.record = record
                 self._end(job, State.FINISHED)
 
     # ---- what happens to the engine and the line

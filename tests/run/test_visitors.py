@@ -20,7 +20,7 @@ from lab.run.messages import (
     Run,
 )
 from lab.run.record import Columns, LaneRecord, Provenance, RunRecord
-from lab.run.visitors import Device, Expectation
+from lab.run.visitors import TICK, Device, Expectation
 from lab.scheduling.policy import mode
 from lab.workload.request import Request, Workload
 
@@ -170,9 +170,9 @@ def test_a_run_that_nobody_looks_at_is_cancelled_sooner_when_it_runs(world):
         world.now = float(second)
         world.device.look(watched)
         world.device.reap()
-        if second == 30:
+        if second == 25:
             assert world.link.sent.count(Cancel(running)) == 0
-        if second == 35:
+        if second == 30:
             assert world.link.sent.count(Cancel(running)) == 1
             assert world.device._line.find(waiting).state is State.WAITING
     assert world.device._line.find(waiting).why is Why.UNSEEN
@@ -332,6 +332,37 @@ def test_ended_runs_are_kept_by_count_and_by_age(world):
     world.now = KEPT_SECONDS + 1
     world.device.reap()
     assert all(world.device.look(job) is None for job in jobs)
+
+
+def test_ended_runs_are_kept_by_size_and_the_latest_whatever_its_size(world, monkeypatch):
+    monkeypatch.setattr("lab.run.line.KEPT_ROWS", 5)
+    world.ready()
+    jobs = []
+    for steps in (1, 1, 1, 6):
+        jobs.append(world.submit("a"))
+        world.link.says(JobEvent(jobs[-1], Started(RECORD)))
+        world.link.says(*[JobEvent(jobs[-1], Grown(lane, ONE_STEP)) for lane in (0, 1) for _ in range(steps)])
+        world.link.says(JobEvent(jobs[-1], Finished(RECORD)))
+        kept = [job for job in jobs if world.device.look(job) is not None]
+        assert kept == (jobs[-2:] if steps == 1 else jobs[-1:])
+
+
+def test_what_a_cancelled_run_had_measured_can_still_be_read(world):
+    a = world.ready().submit("a")
+    world.link.says(JobEvent(a, Started(RECORD)), JobEvent(a, Grown(1, ONE_STEP)))
+    world.device.cancel(a)
+    world.link.says(JobCancelled(a))
+    assert world.device.since(a) == (Columns(), ONE_STEP)
+    assert world.device.since(a, [Mark(), Mark(1, 1, 1, 1)]) == (Columns(), Columns())
+
+
+def test_a_run_whose_visitor_has_left_is_stopped_within_thirty_seconds(world):
+    a = world.ready().submit("a")
+    world.device.look(a)
+    while Cancel(a) not in world.link.sent:
+        world.now += TICK
+        world.device.reap()
+    assert world.now <= 29  # and a step, until it has stopped
 
 
 def test_a_line_that_is_too_long_refuses_with_its_length(world):
