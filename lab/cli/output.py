@@ -29,6 +29,7 @@ def run_json(record: RunRecord, slo: Slo | None) -> dict[str, Any]:
             "name": record.workload.name,
             "seed": record.workload.seed,
             "requests": len(record.workload.requests),
+            "source": record.workload.source,
         },
         "lanes": {lane.name: _lane_json(record, lane_metrics(record, lane, slo)) for lane in record.lanes},
         "tokens_identical": _identity_json(token_identity(record)),
