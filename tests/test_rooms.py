@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("spec", "workload", "scheduling", "engine", "run", "analysis", "experiments")
+ROOMS = ("spec", "workload", "scheduling", "engine", "run", "analysis", "experiments", "report")
 OUTERMOST = ("ui", "cli")  # they may use every room, and not each other
 FILES = sorted((ROOT / "lab").rglob("*.py"))
 
@@ -66,14 +66,15 @@ def test_heavy_packages_stay_in_their_rooms(path):
         if package in ("torch", "transformers"):
             assert room == "engine" or typing_only, f"only lab/engine computes: {module}"
         if package in ("streamlit", "plotly"):
-            assert room in ("ui", "app") or package == "plotly", f"only the page draws: {module}"
+            allowed = ("ui", "app") if package == "streamlit" else ("report",)
+            assert room in allowed, f"{room} imports {module}"
 
 
 def test_the_page_loads_neither_torch_nor_transformers():
     modules = ["app"] + [
         ".".join(f.relative_to(ROOT).with_suffix("").parts)
         for f in FILES
-        if room_of(f) in ("ui", "analysis", "spec", "workload", "scheduling")
+        if room_of(f) in ("ui", "report", "analysis", "spec", "workload", "scheduling")
         and f.name not in ("main.py", "__init__.py")
     ]
     seen = subprocess.run(
@@ -93,5 +94,11 @@ def test_the_page_loads_neither_torch_nor_transformers():
 
 def test_the_line_of_visitors_loads_no_page():
     code = "import lab.run.visitors, sys; print({'streamlit', 'torch', 'plotly'} & set(sys.modules))"
+    seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert seen.stdout.strip() == "set()"
+
+
+def test_a_report_is_made_without_a_page():
+    code = "import lab.report.charts, lab.report.stage_payload, sys; print({'streamlit', 'torch'} & set(sys.modules))"
     seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert seen.stdout.strip() == "set()"

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from lab.report.markup import as_code, as_typed
+from lab.report.requests import requests_table
+from lab.report.words import LANGUAGES, Language, Words, language_of
 from lab.run.lanes import RunSpec
 from lab.scheduling.policy import MODES
 from lab.ui.knobs import BOUNDS, DEFAULTS, Knobs, Notice, from_query, to_query
-from lab.ui.markup import as_code, as_typed
-from lab.ui.views.requests import requests_table
-from lab.ui.words import LANGUAGES, Language, Words, language_of
 from lab.workload.prompts import MAX_OWN_PROMPTS, MAX_PROMPT_CHARACTERS
 from lab.workload.request import Workload
 from lab.workload.scenarios import SCENARIOS

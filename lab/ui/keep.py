@@ -7,13 +7,13 @@ from dataclasses import replace
 import streamlit as st
 
 from lab.analysis.tables import csv_text, metrics_table, requests_table
+from lab.report.markup import as_code
+from lab.report.words import Words
 from lab.run.record import RunRecord
 from lab.run.record_file import from_json, to_json
 from lab.ui.board import Board
 from lab.ui.channels import my_link
-from lab.ui.markup import as_code
 from lab.ui.result import finished_record
-from lab.ui.words import Words
 
 MOST_KEPT = 12
 MOST_UPLOAD_MB = 20

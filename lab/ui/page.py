@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from lab.report.markup import as_typed
+from lab.report.provenance import recorded_when
+from lab.report.requests import requests_table
+from lab.report.words import Words
 from lab.run.line import State
 from lab.run.visitors import Look
 from lab.ui.board import Board, fill, from_address
@@ -11,17 +15,13 @@ from lab.ui.channels import channels, my_link
 from lab.ui.controls import Choice, current_language, show_knobs, write_address
 from lab.ui.device import device, me
 from lab.ui.keep import show_keep, shown_record
-from lab.ui.markup import as_typed
 from lab.ui.progress import expected_text, show_engine, show_progress
 from lab.ui.recorded import recorded
 from lab.ui.result import show_board_result, show_record_result
 from lab.ui.scene import show_board, show_record, show_recorded
 from lab.ui.style import page_style
 from lab.ui.views.modes import modes_table
-from lab.ui.views.provenance import recorded_when
-from lab.ui.views.requests import requests_table
 from lab.ui.watch import show_watched
-from lab.ui.words import Words
 
 FIRST = "chat"  # the recorded run that a first visit opens with
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from lab.report.markup import as_typed
+from lab.report.words import Words
 from lab.run.job import Progress
 from lab.run.line import State
 from lab.run.messages import Loading, Ready
 from lab.run.visitors import EngineState, Expectation, Look
 from lab.ui.device import device, me
-from lab.ui.markup import as_typed
-from lab.ui.words import Words
 
 EVERY = 0.7  # seconds
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from lab.analysis.metrics import LaneMetrics, lane_metrics
+from lab.report.charts import charts
+from lab.report.provenance import provenance_line
+from lab.report.requests import requests_table
+from lab.report.score import score_table
+from lab.report.words import Words
 from lab.run.line import State
 from lab.run.record import RunRecord
 from lab.ui.board import MOST_DRIFT, Board, drift, merged
 from lab.ui.controls import Choice
 from lab.ui.device import device
 from lab.ui.views.answers import answers_table, identity_line
-from lab.ui.views.charts import charts
-from lab.ui.views.provenance import provenance_line
-from lab.ui.views.requests import requests_table
-from lab.ui.views.score import score_table
-from lab.ui.words import Words
 
 _BAR = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
 

@@ -9,7 +9,7 @@ answer is JSON:
     progress  {phase, done, total} or null
     error     {why, detail} of a run that ended early, or null
     poll_ms   when to ask again, from question to question
-    head      see lab.ui.stage_data; only for an asker without marks, null before the lanes have started
+    head      see lab.report.stage_data; only for an asker without marks, null before the lanes have started
     lanes     [{from: [runs, steps, rows, tokens], columns}], empty before the lanes have started
     tokens    [[id, bytes in hexadecimal]] of the tokens in these columns
 
@@ -30,11 +30,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from lab.report.stage_data import TokenBytes, chunk, head, texts_of
 from lab.run.column_log import Mark
 from lab.run.line import State
 from lab.run.record import Columns
 from lab.run.visitors import Look
-from lab.ui.stage_data import TokenBytes, chunk, head, texts_of
 
 RUNNING_MS = 110  # a little over 9 times a second
 WAITING_MS = 1000

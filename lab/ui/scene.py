@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from lab.report.stage_payload import Knob, Source
+from lab.report.words import Words
 from lab.run.record import RunRecord
 from lab.ui.board import Board
 from lab.ui.controls import Choice
 from lab.ui.knobs import STOPS, Knobs
-from lab.ui.stage import Knob, Source, stage
-from lab.ui.words import Words
+from lab.ui.stage import stage
 
 KEY = "stage"
 PRESENT_SCALE = 1.25

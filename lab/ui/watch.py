@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from lab.report.stage_payload import Source
+from lab.report.words import Words
 from lab.ui.board import Board
 from lab.ui.channels import channels
-from lab.ui.stage import Source, stage
-from lab.ui.words import Words
+from lab.ui.stage import stage
 
 EVERY = 2.0  # seconds between two looks for a new board
 

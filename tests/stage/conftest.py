@@ -15,15 +15,15 @@ from urllib.parse import parse_qs
 import pytest
 
 from lab.engine.scripted import ScriptedExecutor
+from lab.report.palette import MODES as MODE_COLOURS
+from lab.report.palette import OTHER_MODE, REQUESTS
+from lab.report.stage_data import whole
+from lab.report.words import texts
 from lab.run.lane import Lane
 from lab.run.race import race
 from lab.run.record import Provenance, RunRecord
 from lab.scheduling.policy import MODES, Policy, mode
-from lab.ui.palette import MODES as MODE_COLOURS
-from lab.ui.palette import OTHER_MODE, REQUESTS
 from lab.ui.routes import read_marks, run_answer
-from lab.ui.stage_data import whole
-from lab.ui.words import texts
 from lab.workload.request import Request, Workload
 
 HERE = Path(__file__).parent

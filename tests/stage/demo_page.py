@@ -3,9 +3,10 @@
 import streamlit as st
 from demo_device import device
 
+from lab.report.stage_payload import Knob, Source
 from lab.run.lanes import RunSpec
 from lab.scheduling.policy import MODES, mode
-from lab.ui.stage import Knob, Source, stage
+from lab.ui.stage import stage
 from lab.workload.request import Request, Workload
 
 st.set_page_config(layout="wide", page_icon="🚌")

@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 
+from lab.report.stage_assets import FOLDER, modules, stage_css, stage_js
+from lab.report.words import LANGUAGES, texts
 from lab.run.line import Why
 from lab.scheduling.policy import MODES, Reason
-from lab.ui.stage_assets import FOLDER, modules, stage_css, stage_js
-from lab.ui.words import LANGUAGES, texts
 
 KINDS = ("left", "refilled", "finished", "memory")
 DISPATCHED = (

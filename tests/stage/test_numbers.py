@@ -9,9 +9,9 @@ from lab.analysis.answers import answer_texts
 from lab.analysis.metrics import lane_metrics
 from lab.analysis.series import lane_series
 from lab.analysis.timeline import request_times
+from lab.report.stage_data import chunk, head, whole
 from lab.run.column_log import Mark
 from lab.run.record import Columns, RunRecord
-from lab.ui.stage_data import chunk, head, whole
 from lab.workload.request import Request, Workload
 
 READ = """

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
+from lab.report.words import Words
 from lab.scheduling.policy import MODES
 from lab.ui.device import device as the_device
-from lab.ui.words import Words
 
 EN, ZH = Words("en"), Words("zh")
 

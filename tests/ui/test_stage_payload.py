@@ -4,12 +4,12 @@ import json
 from dataclasses import replace
 
 from lab.engine.scripted import ScriptedExecutor
+from lab.report.stage_data import whole
+from lab.report.stage_payload import Knob, Source, stage_payload
 from lab.run.lane import Lane
 from lab.run.race import race
 from lab.run.record import Provenance, RunRecord
 from lab.scheduling.policy import MODES, mode
-from lab.ui.stage import Knob, Source, stage_payload
-from lab.ui.stage_data import whole
 from lab.workload.request import Request, Workload
 
 WORKLOAD = Workload(

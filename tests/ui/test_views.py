@@ -1,19 +1,19 @@
 """What a record looks like: spans of seats, figures, tables; whatever a visitor typed stays text."""
 
 import pytest
+from lab.ui.views.answers import answers_table, identity_line
 
 from lab.analysis.metrics import lane_metrics
+from lab.report.charts import charts
+from lab.report.kv import kv_alt, kv_figure
+from lab.report.provenance import provenance_line
+from lab.report.requests import requests_table
+from lab.report.score import score_table
+from lab.report.words import Words
 from lab.run.record import Columns, LaneRecord, RunRecord
 from lab.scheduling.policy import MODES
 from lab.ui.knobs import DEFAULTS
-from lab.ui.views.answers import answers_table, identity_line
-from lab.ui.views.charts import charts
-from lab.ui.views.kv import kv_alt, kv_figure
 from lab.ui.views.modes import modes_table
-from lab.ui.views.provenance import provenance_line
-from lab.ui.views.requests import requests_table
-from lab.ui.views.score import score_table
-from lab.ui.words import Words
 
 EN = Words("en")
 EVIL = "<img src=x onerror=alert(1)> & \"quotes\" '</td>'"

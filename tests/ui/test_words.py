@@ -5,10 +5,10 @@ import string
 
 import pytest
 
+from lab.report.words import FOLDER, LANGUAGES, Words, language_of, texts
 from lab.run.line import Why
 from lab.scheduling.policy import MODES
 from lab.ui.knobs import BOUNDS
-from lab.ui.words import FOLDER, LANGUAGES, Words, language_of, texts
 from lab.workload.scenarios import SCENARIOS
 
 
@@ -45,7 +45,8 @@ def test_everything_that_can_happen_has_a_text(language):
 
 
 def test_every_key_that_the_code_names_exists_and_every_key_is_named_somewhere():
-    code = "".join(path.read_text(encoding="utf-8") for path in FOLDER.parent.rglob("*.py"))
+    files = [path for room in ("ui", "report") for path in (FOLDER.parents[1] / room).rglob("*.py")]
+    code = "".join(path.read_text(encoding="utf-8") for path in files)
     named = set(re.findall(r'words\(\s*"([a-z0-9_.]+)"', code))
     assert named - texts("en").keys() == set()
     quoted = re.findall(r"[\"']([a-z][a-z0-9_]*\.[^\"'\s]+)[\"']", code)

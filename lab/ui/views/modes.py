@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from lab.report.markup import Html, html, table, with_swatch
+from lab.report.palette import mode_colour
+from lab.report.words import Words
 from lab.scheduling.policy import MODES
 from lab.ui.knobs import Knobs
-from lab.ui.markup import Html, html, table, with_swatch
-from lab.ui.palette import mode_colour
-from lab.ui.words import Words
 
 
 def modes_table(knobs: Knobs, words: Words) -> str:

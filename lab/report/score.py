@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from lab.analysis.distribution import Summary
 from lab.analysis.metrics import LaneMetrics
-from lab.ui.markup import Html, explained, html, table, with_swatch
-from lab.ui.palette import mode_colour
-from lab.ui.words import Words
+from lab.report.markup import Html, explained, html, table, with_swatch
+from lab.report.palette import mode_colour
+from lab.report.words import Words
 
 Value = float | None
 _MS, _PERCENT, _MB = 1e3, 100.0, 1e-6

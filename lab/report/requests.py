@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lab.ui.markup import table
-from lab.ui.words import Words
+from lab.report.markup import table
+from lab.report.words import Words
 from lab.workload.request import Request, Workload
 
 

@@ -1,4 +1,4 @@
-"""Every string that a visitor reads, in English and Chinese, from `text/en.toml` and `text/zh.toml`.
+"""Every string that a visitor reads, in English and Chinese, from `lab/ui/text/en.toml` and `zh.toml`.
 
 Keys are the tables' names joined by dots. Both files hold the same keys and the same {fields}; a test sees to it.
 """
@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
-FOLDER = Path(__file__).parent / "text"
+FOLDER = Path(__file__).parents[1] / "ui" / "text"
 
 
 class Words:

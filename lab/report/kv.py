@@ -7,9 +7,9 @@ from plotly.subplots import make_subplots
 
 from lab.analysis.metrics import LaneMetrics
 from lab.analysis.series import Series, end_of, lane_series
+from lab.report.palette import mode_colour
+from lab.report.words import Words
 from lab.run.record import RunRecord
-from lab.ui.palette import mode_colour
-from lab.ui.words import Words
 
 LANE_PX = 92
 AROUND_PX = 90

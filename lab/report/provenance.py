@@ -7,8 +7,8 @@ from datetime import datetime
 from statistics import median
 
 from lab.analysis.metrics import LaneMetrics
+from lab.report.words import Words
 from lab.run.record import RunRecord
-from lab.ui.words import Words
 
 
 def provenance_line(record: RunRecord, metrics: list[LaneMetrics], words: Words) -> str:

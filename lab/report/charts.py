@@ -10,10 +10,10 @@ import plotly.graph_objects as go
 from lab.analysis.metrics import LaneMetrics
 from lab.analysis.series import LaneSeries, Series, end_of, lane_series
 from lab.analysis.timeline import RequestTimes, request_times
+from lab.report.kv import kv_alt, kv_figure
+from lab.report.palette import mode_colour
+from lab.report.words import Words
 from lab.run.record import LaneRecord, RunRecord
-from lab.ui.palette import mode_colour
-from lab.ui.views.kv import kv_alt, kv_figure
-from lab.ui.words import Words
 
 HEIGHT = 300
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from lab.analysis.answers import answer_texts
 from lab.analysis.identity import token_identity
+from lab.report.markup import Html, html, table
+from lab.report.words import Words
 from lab.run.record import RunRecord
-from lab.ui.markup import Html, html, table
-from lab.ui.words import Words
 
 
 def identity_line(record: RunRecord, words: Words) -> str:
