@@ -40,6 +40,8 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
     add(
         "--kv-budget-mb", type=float, metavar="MB", help="KV cache of each lane (default: its share of free memory)"
     )
+    add("--groups", type=int, default=1, metavar="G", help="replicas of the model in each lane (default: 1)")
+    add("--scatter", action="store_true", help="spread each batch over the groups, to see what that costs")
     add("--free-eos", action="store_true", help="answers end by themselves; lengths may then differ between lanes")
     add("--json", action="store_true", help="one JSON object on stdout")
 
@@ -89,6 +91,8 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
         policies=tuple(mode(name, options.max_batch_size, delay, order) for name in names),
         kv_budget_mb=options.kv_budget_mb,
         free_eos=options.free_eos,
+        groups=options.groups,
+        scattered=options.scatter,
     )
 
 
@@ -105,6 +109,12 @@ def engine_of(options: argparse.Namespace, progress: ProgressLine) -> Engine:
     from lab.engine.loaded import load_engine
 
     try:
-        return load_engine(options.model, options.device, options.dtype, on_progress=progress.phase)
+        return load_engine(
+            options.model,
+            options.device,
+            options.dtype,
+            on_progress=progress.phase,
+            replicas=getattr(options, "groups", 1),
+        )
     except (AttributeError, KeyError, OverflowError, RecursionError, RuntimeError, TypeError) as error:
         raise ValueError(f"the model {options.model!r} cannot be read ({type(error).__name__}: {error})") from error

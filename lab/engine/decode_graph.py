@@ -36,16 +36,17 @@ def as_is(work: Work) -> Work:
     return work
 
 
-def cuda_graph(work: Work) -> Work:
+def cuda_graph(device: torch.device, work: Work) -> Work:
     """Record `work` as a CUDA graph; what it returns is overwritten when it is played again."""
-    side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):  # libraries set themselves up on first use, which cannot be recorded
-        work()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        result = work()
+    with torch.cuda.device(device):
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):  # libraries set themselves up on first use, which cannot be recorded
+            work()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            result = work()
 
     def play() -> Tensor:
         graph.replay()

@@ -7,7 +7,8 @@ where torch is not.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lab.engine.coder import Coder
@@ -28,7 +29,8 @@ MEASURING_ROUNDS = 4
 class Engine:
     """One loaded model.
 
-    executor            runs steps
+    executors           run steps, one on each device in use
+    executor            the first of them
     text                its tokenizer; None for a dummy
     coder               prompts to token ids, with or without a tokenizer
     shape               its dimensions
@@ -42,11 +44,12 @@ class Engine:
     """
 
     def __init__(
-        self, executor: TorchExecutor, weights: Weights, text: Text | None, dtype: str, threads: int
+        self, executors: Sequence[TorchExecutor], weights: Weights, text: Text | None, dtype: str, threads: int
     ) -> None:
         from lab.engine import machine
 
-        self.executor = executor
+        self.executors = executors
+        self.executor = executors[0]
         self.text = text
         self.coder = Coder(text, weights.shape.vocab)
         self.shape: ModelShape = weights.shape
@@ -54,7 +57,7 @@ class Engine:
         self.revision = weights.revision
         self.folder = weights.folder
         self.dtype = dtype
-        self.device = machine.device_name(executor.device)
+        self.device = machine.device_name(self.executor.device)
         self.threads = threads
         self.weight_bytes = self.shape.parameters_read_per_step * DTYPES[dtype]
         self.kv_bytes_per_token = self.shape.kv_bytes_per_token(DTYPES[dtype])
@@ -93,6 +96,7 @@ def load_engine(
     dtype: str = "auto",
     threads: int | None = None,
     on_progress: Progress | None = None,
+    replicas: int = 1,
 ) -> Engine:
     """Load a model.
 
@@ -100,6 +104,8 @@ def load_engine(
     device   "auto" (CUDA where there is one), "cpu" or "cuda"
     dtype    "fp32", "bf16", or "auto": bf16 on CUDA; on a CPU whichever decodes faster in a short measurement
     threads  CPU threads; None leaves torch's choice, the number of cores
+    replicas of the model that groups will use: each gets a CUDA device of its own while there are any left;
+             further ones, and all on a CPU, share
 
     Raises ValueError for a wrong argument or an unusable model, FetchError where it could not be had.
     """
@@ -114,14 +120,15 @@ def load_engine(
     from lab.engine.weights import load_weights
 
     on_progress = on_progress or silent
-    place = machine.pick_device(device)
+    places = machine.pick_devices(device, replicas)
     if threads is not None:
         torch.set_num_threads(threads)
     torch.set_float32_matmul_precision("highest")  # no TF32: fp32 answers are the same in every mode
     weights = load_weights(model, on_progress)
-    executor, dtype = _executor(weights, place, dtype, on_progress)
+    executor, dtype = _executor(weights, places[0], dtype, on_progress)
+    executors = [executor, *(_executor(weights, place, dtype, on_progress)[0] for place in places[1:])]
     text = Text.load(weights.folder) if weights.folder else None
-    return Engine(executor, weights, text, dtype, torch.get_num_threads())
+    return Engine(executors, weights, text, dtype, torch.get_num_threads())
 
 
 def _executor(
@@ -135,7 +142,7 @@ def _executor(
     from lab.engine.model import Model
     from lab.engine.torch_executor import TorchExecutor
 
-    recorder = cuda_graph if device.type == "cuda" else None
+    recorder = partial(cuda_graph, device) if device.type == "cuda" else None
 
     def made(name: str) -> TorchExecutor:
         kind = {"fp32": torch.float32, "bf16": torch.bfloat16}[name]

@@ -24,6 +24,16 @@ def pick_device(device: str) -> torch.device:
     return torch.device("cpu" if device == "cpu" or not torch.cuda.is_available() else "cuda")
 
 
+def pick_devices(device: str, replicas: int) -> list[torch.device]:
+    """A device for each replica, as far as there are CUDA devices; at least one. ValueError as pick_device."""
+    first = pick_device(device)
+    if replicas < 1:
+        raise ValueError(f"replicas is {replicas}; it must be at least 1")
+    if first.type != "cuda":
+        return [first]
+    return [torch.device("cuda", i) for i in range(min(replicas, torch.cuda.device_count()))]
+
+
 def device_name(device: torch.device) -> str:
     """The device in its maker's words."""
     if device.type == "cuda":

@@ -9,8 +9,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from lab.engine.step import Row
+from lab.engine.step import Executor, Row
 from lab.scheduling.memory import Ledger, padded_reservation, ragged_reservation
 from lab.workload.request import Request
 
@@ -48,14 +49,22 @@ class Seat:
             self.emitted += steps
 
 
-class Group:
-    """The seats of one replica. Slots are `first_slot`, `first_slot` + 1, …; the lowest free one is taken."""
+class Home(NamedTuple):
+    """Where a group lives: the executor of its device, and its first slot there."""
 
-    def __init__(self, index: int, first_slot: int, slots: int, kv_budget: int) -> None:
+    executor: Executor
+    first_slot: int
+
+
+class Group:
+    """The seats of one replica. Slots are its home's first, the next, …; the lowest free one is taken."""
+
+    def __init__(self, index: int, home: Home, slots: int, kv_budget: int) -> None:
         self.index = index
+        self.executor = home.executor
         self.seats: list[Seat] = []
         self.ledger = Ledger(kv_budget)
-        self._free_slots = list(range(first_slot, first_slot + slots))
+        self._free_slots = list(range(home.first_slot, home.first_slot + slots))
 
     @property
     def live(self) -> int:

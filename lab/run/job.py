@@ -95,10 +95,9 @@ def run_job(
 
 def warm_up(spec: RunSpec, workload: Workload, engine: Engine) -> None:
     """Untimed steps in the shapes that the lanes will ask for."""
-    engine.executor.warm_up(
-        batch_sizes=range(1, max(seats_needed(p, workload) for p in spec.policies) + 1),
-        prompt_lengths=[r.prompt_tokens for r in workload.requests],
-    )
+    seats = max(seats_needed(p, workload) for p in spec.policies)
+    for executor in engine.executors:
+        executor.warm_up(range(1, seats + 1), [r.prompt_tokens for r in workload.requests])
 
 
 def _phases(listen: Callable[[Event], None], stopped: Callable[[], bool]) -> Callable[[str, int, int], None]:

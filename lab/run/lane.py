@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from lab.engine.step import ONE_STEP, Executor, Horizon, Outcome, Step
 from lab.run.clock import Clock, VirtualClock
 from lab.run.column_log import ColumnLog, Mark
-from lab.run.group import Crew, Group, Seat
+from lab.run.group import Crew, Group, Home, Seat
 from lab.run.record import Columns, LaneRecord
 from lab.scheduling.memory import ragged_reservation
 from lab.scheduling.order import Waiting
@@ -28,6 +28,7 @@ class Lane:
     workload    tokenized requests; where a request's output_tokens is None, it ends at a token of
                 `stop_ids` (which counts as its last token) or at max_new_tokens
     executor    runs the steps; slots first_slot … first_slot + groups × seats − 1 are this lane's own
+    homes       where each group lives, if they do not all live there
     kv_budget   tokens of KV cache that each group may reserve
     scattered   a batch is spread over all groups, not kept on one (see lab.run.group)
     context     most tokens (prompt and answer) the model can attend to
@@ -47,6 +48,7 @@ class Lane:
         groups: int = 1,
         scattered: bool = False,
         first_slot: int = 0,
+        homes: Sequence[Home] = (),
         stop_ids: frozenset[int] = frozenset(),
         clock: Clock | None = None,
     ) -> None:
@@ -57,12 +59,12 @@ class Lane:
         self.policy = policy
         self.kv_budget = kv_budget
         self._requests = workload.requests
-        self._executor = executor
         self._stop_ids = stop_ids
         self._clock: Clock = clock or VirtualClock()
         self._log = ColumnLog()
         seats = seats_needed(policy, workload, groups if scattered else 1)
-        self._groups = [Group(i, first_slot + i * seats, seats, kv_budget) for i in range(groups)]
+        homes = homes or [Home(executor, first_slot + i * seats) for i in range(groups)]
+        self._groups = [Group(i, home, seats, kv_budget) for i, home in enumerate(homes)]
         self._scattered = scattered
         self._crews = [Crew(self._groups)] if scattered else [Crew([group]) for group in self._groups]
         self._queue: OrderedDict[int, Waiting] = OrderedDict()
@@ -176,7 +178,7 @@ class Lane:
     ) -> tuple[Group, list[Seat], Outcome]:
         computed = [seat for seat in group.seats if seat.live or self.policy.padded]
         step = Step(tuple([seat.row() for seat in computed]))
-        outcome = self._executor.run(step, horizon)
+        outcome = group.executor.run(step, horizon)
         assert 1 <= len(outcome.seconds) <= horizon.steps, f"{len(outcome.seconds)} steps, {horizon.steps} asked"
         self._log.add(now, group.index, decision.reason, step.rows, outcome, group.ledger.reserved)
         return group, computed, outcome
@@ -231,7 +233,7 @@ class Lane:
         finished = len(group.seats) - group.live
         if finished == 0 or (not self.policy.refill and group.live):
             return
-        self._executor.release(group.empty(self.policy.padded))
+        group.executor.release(group.empty(self.policy.padded))
 
     def _schedule_followers(self, number: int, ended: float) -> None:
         for request in self._followers.pop(number, []):

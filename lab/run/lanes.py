@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from lab.engine.step import Executor
 from lab.run.clock import Clock, VirtualClock
+from lab.run.group import Home
 from lab.run.lane import Lane, seats_needed
 from lab.scheduling.memory import ragged_reservation
 from lab.scheduling.policy import MODES, Policy
@@ -23,17 +24,18 @@ class PooledExecutor(Executor, Protocol):
 
 
 class Engine(Protocol):
-    """What lanes need to know of a model and its device, real or predicted."""
+    """What lanes need to know of a model, real or predicted; `executors`, one a device, begin with `executor`."""
 
     @property
     def executor(self) -> PooledExecutor: ...
+    @property
+    def executors(self) -> Sequence[PooledExecutor]: ...
     @property
     def shape(self) -> ModelShape: ...
     @property
     def kv_bytes_per_token(self) -> int: ...
     @property
     def stop_ids(self) -> frozenset[int]: ...
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,8 @@ def build_lanes(
     """
     slot_tokens = max(r.prompt_tokens for r in workload.requests) + max(r.max_new_tokens for r in workload.requests)
     parts = spec.groups if spec.scattered else 1
-    counts = [spec.groups * seats_needed(p, workload, parts) for p in spec.policies]
-    free = engine.executor.allocate(sum(counts), slot_tokens)
+    seats = [seats_needed(policy, workload, parts) for policy in spec.policies]
+    homes, free = _settle(seats, spec.groups, slot_tokens, engine.executors)
     kv_budget = _kv_budget_tokens(spec, free, engine.kv_bytes_per_token)
     return [
         Lane(
@@ -106,18 +108,37 @@ def build_lanes(
             context=engine.shape.context,
             groups=spec.groups,
             scattered=spec.scattered,
-            first_slot=sum(counts[:i]),
+            homes=own,
             stop_ids=engine.stop_ids,
             clock=clock(),
         )
-        for i, policy in enumerate(spec.policies)
+        for policy, own in zip(spec.policies, homes, strict=True)
     ]
+
+
+def _settle(
+    seats: Sequence[int], groups: int, slot_tokens: int, executors: Sequence[PooledExecutor]
+) -> tuple[list[list[Home]], int]:
+    """Group g of every lane goes to device g modulo their number; each device gets a pool for its groups.
+
+    Returns the homes of each lane's groups, and the bytes that were free on the fullest device.
+    """
+    taken = [0] * len(executors)
+    homes: list[list[Home]] = []
+    for count in seats:
+        homes.append([])
+        for group in range(groups):
+            device = group % len(executors)
+            homes[-1].append(Home(executors[device], taken[device]))
+            taken[device] += count
+    used = [(executor, slots) for executor, slots in zip(executors, taken, strict=True) if slots]
+    return homes, min(executor.allocate(slots, slot_tokens) for executor, slots in used)
 
 
 def _kv_budget_tokens(spec: RunSpec, free_bytes: int, bytes_per_token: int) -> int:
     # A lane that is run again alone must have the budget that it has beside the others.
     shares = max(len(MODES), len(spec.policies)) * spec.groups
-    share = 0.9 * free_bytes / shares
+    share = 0.9 * free_bytes / shares  # as if all groups lived on one device
     budget = share if spec.kv_budget_mb is None else spec.kv_budget_mb * 1e6
     return _tokens_in(budget, bytes_per_token)
 

@@ -25,6 +25,10 @@ class _Predicted:
     kv_bytes_per_token: int
     stop_ids: frozenset[int] = field(default=frozenset())
 
+    @property
+    def executors(self) -> tuple[PredictedExecutor, ...]:
+        return (self.executor,)
+
 
 def predict(spec: RunSpec, calibration: Calibration) -> RunRecord:
     """A record of kind "predicted". The workload must be tokenized, with every answer's length known.

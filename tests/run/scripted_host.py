@@ -80,6 +80,7 @@ class Engine:
     def __init__(self):
         self.acts, self._next_acts = set(), set()
         self.executor = Executor(self)
+        self.executors = (self.executor,)
         self.coder = self
 
     def begin(self):
