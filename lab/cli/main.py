@@ -8,9 +8,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from lab.cli import bench, calibrate, fetch, predict, run, scenarios, trace, verify_clock
+from lab.cli import bench, buckets, calibrate, fetch, predict, run, scenarios, trace, verify_clock
 
-COMMANDS = (run, predict, calibrate, verify_clock, bench, scenarios, trace, fetch)
+COMMANDS = (run, predict, calibrate, verify_clock, bench, buckets, scenarios, trace, fetch)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

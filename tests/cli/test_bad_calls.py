@@ -35,6 +35,8 @@ from lab.cli.main import main
         (["run", "--dtype", "int3"], "int3"),
         (["run", "--device", "abacus"], "abacus"),
         (["verify-clock", "--repeats", "2"], "--repeats is 2; it must be at least 5"),
+        (["buckets", "--repeats", "2"], "--repeats is 2; it must be at least 5"),
+        (["buckets", "--buckets", ""], "--buckets is empty; give boundaries such as 48,96"),
         (["scenarios", "nope"], "scenario is 'nope'"),
     ],
 )
