@@ -40,11 +40,10 @@ class Seat:
             return Row(self.slot, self.request.id, (self.last,), self.past, self.live, 1)
         return Row(self.slot, self.request.id, self.request.prompt_ids, 0, True, self.width)
 
-    def take(self, tokens: list[int], steps: int) -> None:
-        """Book `steps` computed steps; `tokens` are those emitted, none where they are only predicted."""
+    def take(self, steps: int, last: int) -> None:
+        """Book `steps` computed steps, the last of which gave the token `last`."""
         self.past += steps if self.past else self.request.prompt_tokens + steps - 1
-        if tokens:
-            self.last = tokens[-1]
+        self.last = last
         if self.live:
             self.emitted += steps
 
@@ -63,12 +62,9 @@ class Group:
         self.index = index
         self.executor = home.executor
         self.seats: list[Seat] = []
+        self.live = 0  # seats of the unfinished
         self.ledger = Ledger(kv_budget)
         self._free_slots = list(range(home.first_slot, home.first_slot + slots))
-
-    @property
-    def live(self) -> int:
-        return sum(seat.live for seat in self.seats)
 
     def seat(self, requests: Sequence[Request], padded: bool) -> None:
         """Give each request a slot and reserve its KV room: its own, or its row of the rectangle."""
@@ -78,10 +74,12 @@ class Group:
             self.ledger.reserve(request.id, row if padded else ragged_reservation(request))
             slot = heapq.heappop(self._free_slots)
             self.seats.append(Seat(slot, request, width if padded else request.prompt_tokens))
+        self.live += len(requests)
 
     def finish(self, seat: Seat, padded: bool) -> None:
         """Its last token is out. A row of a rectangle keeps its KV room until the batch ends."""
         seat.live = False
+        self.live -= 1
         if not padded:
             self.ledger.give_back(seat.request.id)
 

@@ -211,9 +211,9 @@ class Lane:
 
     def _book(self, group: Group, computed: list[Seat], outcome: Outcome, now: float) -> None:
         steps = len(outcome.seconds)
-        for i, seat in enumerate(computed):
-            seat.take([tokens[i] for tokens in outcome.tokens if tokens], steps)
-        for seat in computed:
+        given = outcome.tokens[-1] or (0,) * len(computed)  # predicted steps give no tokens
+        for seat, token in zip(computed, given, strict=True):
+            seat.take(steps, token)
             if seat.live and self._finished(seat):
                 group.finish(seat, self.policy.padded)
                 self._finished_count += 1

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from lab.engine.step import Horizon, Outcome, Step
+from lab.run.group import Home
 from lab.run.lane import Lane
 from lab.run.race import race
 from lab.run.record import LaneRecord, RowFact
@@ -40,19 +41,29 @@ class RecordedExecutor:
 def replay(workload: Workload, lane: LaneRecord, context: int) -> LaneRecord:
     """The lane run again, on a model that attends to `context` tokens. ValueError at the first step that was
     another one; see `departure` for all else."""
+    executor = RecordedExecutor(lane)
     again = Lane(
         lane.policy,
         workload,
-        RecordedExecutor(lane),
+        executor,
         kv_budget=lane.kv_budget,
         context=context,
         groups=lane.groups,
-        first_slot=min(lane.columns.slot, default=0),
+        scattered=lane.scattered,
+        homes=[Home(executor, first_slot) for first_slot in _first_slots(lane)],
         stop_ids=frozenset(lane.stop_ids),
     )
     for _ in race([again]):
         pass
     return again.record()
+
+
+def _first_slots(lane: LaneRecord) -> list[int]:
+    """Of each group: the lowest slot that it used, for the lowest free one is taken first."""
+    used: list[set[int]] = [set() for _ in range(lane.groups)]
+    for run in lane.runs():
+        used[run.group].update(row.slot for row in run.rows)
+    return [min(slots, default=0) for slots in used]
 
 
 def departure(workload: Workload, lane: LaneRecord, context: int) -> str | None:

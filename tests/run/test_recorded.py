@@ -47,7 +47,9 @@ def _noisy(lanes, policy, workload, **options):
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: f"{p.name} {p.order.by_priority}")
 @pytest.mark.parametrize("follows", [False, True], ids=["open loop", "closed loop"])
 @pytest.mark.parametrize(
-    "options", [{}, {"kv_budget": 60}, {"groups": 2}], ids=["plain", "little memory", "groups"]
+    "options",
+    [{}, {"kv_budget": 60}, {"groups": 2}, {"groups": 2, "scattered": True}],
+    ids=["plain", "little memory", "groups", "scattered"],
 )
 def test_recorded_step_times_reproduce_every_decision(lanes, policy, follows, options):
     workload = _workload(follows=follows)
