@@ -8,10 +8,11 @@ same way). Not validated by anything measured here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lab.engine.cost_model import Sizes
 from lab.spec.devices import Accelerator
+from lab.spec.flops import flops_of
 from lab.spec.model_shape import ModelShape
 
 BYTES = 2  # bf16
@@ -39,39 +40,42 @@ class Efficiency:
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """A cost (see lab.engine.cost_model.Cost) from sizes of the model and peaks of the device; bf16 throughout."""
+    """A cost (see lab.engine.cost_model.Cost) from sizes of the model and peaks of the device; bf16 throughout.
+
+    In seconds: `weights` to read them all, `per_position` to multiply them, `per_key` to read a cached position,
+    `per_square` of a prompt's attention.
+    """
 
     device: Accelerator
     shape: ModelShape
     efficiency: Efficiency = Efficiency()
+    weights: float = field(init=False)
+    per_position: float = field(init=False)
+    per_key: float = field(init=False)
+    per_square: float = field(init=False)
 
-    @property
-    def weight_bytes(self) -> int:
-        return self.shape.parameters_read_per_step * BYTES
-
-    @property
-    def per_key(self) -> float:
-        return self.shape.kv_bytes_per_token(BYTES) / self._bandwidth
+    def __post_init__(self) -> None:
+        bandwidth = self.device.bytes_per_s * self.efficiency.bandwidth
+        flops = self.device.flops * self.efficiency.flops
+        work = flops_of(self.shape)
+        object.__setattr__(self, "weights", self.shape.parameters_read_per_step * BYTES / bandwidth)
+        object.__setattr__(self, "per_position", work.position / flops)
+        object.__setattr__(self, "per_key", self.shape.kv_bytes_per_token(BYTES) / bandwidth)
+        object.__setattr__(self, "per_square", work.square / flops)
 
     def seconds(self, sizes: Sizes) -> float:
-        s = self.shape
-        flops = self.device.flops * self.efficiency.flops
-        products = 2 * s.parameters_read_per_step * sizes.positions / flops
-        attention = 2 * s.layers * s.heads * s.head_dim * sizes.squares / flops
-        weights = self.weight_bytes / self._bandwidth
-        return self.efficiency.host_s + max(weights, products) + sizes.keys * self.per_key + attention
+        linear = max(self.weights, self.per_position * sizes.positions)
+        attention = self.per_key * sizes.keys + self.per_square * sizes.squares
+        return self.efficiency.host_s + linear + attention
 
     @property
     def free_bytes(self) -> int:
         """Memory that the weights leave. ValueError where they do not fit."""
-        free = int(self.device.memory_bytes - self.weight_bytes)
+        weights = self.shape.parameters * BYTES
+        free = int(self.device.memory_bytes - weights)
         if free <= 0:
             raise ValueError(
-                f"{self.shape.name} in bf16 takes {self.weight_bytes / 1e9:.1f} GB and {self.device.name} has "
+                f"{self.shape.name} in bf16 takes {weights / 1e9:.1f} GB and {self.device.name} has "
                 f"{self.device.memory_bytes / 1e9:.0f} GB; choose a larger device or a smaller model"
             )
         return free
-
-    @property
-    def _bandwidth(self) -> float:
-        return self.device.bytes_per_s * self.efficiency.bandwidth
