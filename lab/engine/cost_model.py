@@ -6,8 +6,11 @@ prediction is never negative, and never falls when there is more to do. Knows no
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import NamedTuple, Protocol
 
 from lab.engine.step import Horizon, Outcome, Step
@@ -70,6 +73,7 @@ class Cost(Protocol):
 
 
 KEYS = 3  # the index of `keys` among the terms
+FIXED = 5  # terms before those between the knots
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +86,32 @@ class CostModel:
     coefficients: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if len(self.coefficients) != 5 + len(KNOTS) or not all(0 <= c < float("inf") for c in self.coefficients):
+        if len(self.coefficients) != FIXED + len(KNOTS) or not all(0 <= c < float("inf") for c in self.coefficients):
             raise ValueError(
                 f"the cost model has coefficients {self.coefficients}; "
-                f"it needs {5 + len(KNOTS)} numbers, none of them negative"
+                f"it needs {FIXED + len(KNOTS)} numbers, none of them negative"
             )
 
     def seconds(self, sizes: Sizes) -> float:
-        return sum(c * t for c, t in zip(self.coefficients, terms(sizes), strict=True) if c)
+        """The sum of coefficients × terms, with what lies below each knot summed up beforehand."""
+        always, any_prompt, prompt, key, square = self.coefficients[:FIXED]
+        knot = bisect_right(KNOTS, sizes.positions) - 1
+        slope = self.coefficients[FIXED + knot]
+        positions = _up_to_knots(self.coefficients)[knot] + slope * (sizes.positions - KNOTS[knot])
+        prompts = any_prompt + prompt * sizes.prompts + square * sizes.squares if sizes.prompts else 0.0
+        return always + positions + prompts + key * sizes.keys
 
     @property
     def per_key(self) -> float:
         """Seconds that a step takes longer for each further cached position."""
         return self.coefficients[KEYS]
+
+
+@lru_cache(maxsize=8)
+def _up_to_knots(coefficients: tuple[float, ...]) -> tuple[float, ...]:
+    """Seconds of as many positions as each knot says."""
+    widths = (high - low for low, high in pairwise(KNOTS))
+    return tuple(accumulate((c * w for c, w in zip(coefficients[FIXED:], widths, strict=False)), initial=0.0))
 
 
 class PredictedExecutor:
@@ -107,8 +124,11 @@ class PredictedExecutor:
         self._cost = cost
         self._free_bytes = free_bytes
 
-    def allocate(self, slots: int, tokens_per_slot: int) -> int:
+    def clear(self) -> int:
         return self._free_bytes
+
+    def allocate(self, slots: int, tokens_per_slot: int) -> None:
+        return
 
     def run(self, step: Step, horizon: Horizon) -> Outcome:
         sizes = sizes_of(step.rows)

@@ -69,6 +69,8 @@ def memory_said(what: str) -> Iterator[None]:
     except (torch.OutOfMemoryError, RuntimeError) as error:
         if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
             raise
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()  # what the failed step left behind
         raise MemoryError(
             f"the device's memory ran out while {what}; use a smaller batch size or fewer or shorter requests"
         ) from None

@@ -63,15 +63,16 @@ class TorchExecutor:
     def device(self) -> torch.device:
         return self.model.device
 
-    def allocate(self, slots: int, tokens_per_slot: int) -> int:
-        """Make the KV pool, in place of the one before. ValueError, with the numbers, if it does not fit.
+    def clear(self) -> int:
+        """Let the KV pool go; returns the bytes that are free then."""
+        self._pool, self._cached = None, []
+        return self._free_memory()
 
-        Returns the bytes that were free before it was made.
-        """
+    def allocate(self, slots: int, tokens_per_slot: int) -> None:
+        """Make the KV pool, in place of the one before. ValueError, with the numbers, if it does not fit."""
         if slots < 1 or tokens_per_slot < 1:
             raise ValueError(f"a KV pool of {slots} slots of {tokens_per_slot} tokens; both must be at least 1")
-        self._pool, self._cached = None, []
-        free = self._free_memory()
+        free = self.clear()
         needed = slots * tokens_per_slot * self._kv_bytes_per_token()
         if needed > MEMORY_SHARE * free:
             raise ValueError(
@@ -82,7 +83,6 @@ class TorchExecutor:
         with memory_said("the KV pool was made"):
             self._pool = self._new_pool(slots, tokens_per_slot)
         self._cached = [0] * slots
-        return free
 
     def run(self, step: Step, horizon: Horizon) -> Outcome:
         """One step, whatever the horizon: measured steps are never assumed to repeat."""

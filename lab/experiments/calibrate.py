@@ -51,7 +51,7 @@ class Fit(NamedTuple):
 def calibrate(engine: Engine, report: Report) -> Calibration:
     """Measure and fit, for the model and machine that this engine is."""
     found = fit(measure(engine, report))
-    free_bytes = engine.executor.allocate(1, 1)  # the grid's pool gone
+    free_bytes = engine.executor.clear()
     reference = engine.executor.reference_steps(REFERENCE_STEPS)
     provenance = replace(provenance_of(engine, reference), read_bytes_per_s=engine.read_bandwidth())
     return Calibration(

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from lab.run.column_log import Mark
+from lab.run.fit import check_budget
 from lab.run.lane import Lane, seats_needed
-from lab.run.lanes import RunSpec, build_lanes, check_budget
+from lab.run.lanes import RunSpec, build_lanes
 from lab.run.prepare import prepare, tokenize
 from lab.run.provenance import provenance_of
 from lab.run.race import race
@@ -68,7 +69,7 @@ def run_job(
     """
     report = _phases(listen, stopped)
     workload = tokenize(spec.workload, engine.coder, report)
-    check_budget(spec, workload, engine)
+    check_budget(spec, workload, engine.kv_bytes_per_token)
     workload = prepare(workload, engine, spec.free_eos, report)
     lanes = build_lanes(spec, workload, engine)
     listen(Progress("warming_up", 0, 1))

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from lab.engine.step import Executor
 from lab.run.clock import Clock, VirtualClock
+from lab.run.fit import check_fits, slot_tokens, tokens_in
 from lab.run.group import Home
 from lab.run.lane import Lane, seats_needed
-from lab.scheduling.memory import ragged_reservation
 from lab.scheduling.policy import MODES, Policy
 from lab.spec.model_shape import ModelShape
 from lab.workload.request import Workload
 
 
 class PooledExecutor(Executor, Protocol):
-    """An executor with a KV pool; `allocate` makes it and returns the bytes that were free before."""
+    """An executor with a KV pool: `allocate` makes it, `clear` lets it go and returns the bytes free then."""
 
-    def allocate(self, slots: int, tokens_per_slot: int) -> int: ...
+    def allocate(self, slots: int, tokens_per_slot: int) -> None: ...
+    def clear(self) -> int: ...
 
 
 class Engine(Protocol):
@@ -32,6 +32,8 @@ class Engine(Protocol):
     def executors(self) -> Sequence[PooledExecutor]: ...
     @property
     def shape(self) -> ModelShape: ...
+    @property
+    def weight_bytes(self) -> int: ...
     @property
     def kv_bytes_per_token(self) -> int: ...
     @property
@@ -72,19 +74,10 @@ class RunSpec:
         if self.scattered and self.groups < 2:
             raise ValueError("a batch can be scattered over 2 groups or more; groups is 1")
 
-
-def check_budget(spec: RunSpec, workload: Workload, engine: Engine) -> None:
-    """Before anything is computed: raises ValueError for a KV budget in which not one request fits."""
-    if spec.kv_budget_mb is None:
-        return
-    budget = _tokens_in(spec.kv_budget_mb * 1e6, engine.kv_bytes_per_token)
-    least = min(map(ragged_reservation, workload.requests))
-    if least > budget:
-        enough = math.ceil(least * engine.kv_bytes_per_token / 1e5) / 10
-        raise ValueError(
-            f"a KV budget of {spec.kv_budget_mb:g} MB holds {budget} tokens and every request needs more; "
-            f"the smallest needs {least}, so it must be at least {enough:g} MB"
-        )
+    @property
+    def parts(self) -> int:
+        """In how many parts a batch is dealt out."""
+        return self.groups if self.scattered else 1
 
 
 def build_lanes(
@@ -92,13 +85,12 @@ def build_lanes(
 ) -> list[Lane]:
     """One lane for each policy, with disjoint slots of one KV pool made for them; `workload` is prepared.
 
-    Raises ValueError, with the numbers, where the pool does not fit the memory.
+    Raises ValueError, with the numbers, where that does not fit the memory.
     """
-    slot_tokens = max(r.prompt_tokens for r in workload.requests) + max(r.max_new_tokens for r in workload.requests)
-    parts = spec.groups if spec.scattered else 1
-    seats = [seats_needed(policy, workload, parts) for policy in spec.policies]
-    homes, free = _settle(seats, spec.groups, slot_tokens, engine.executors)
+    free = min(executor.clear() for executor in engine.executors)
+    check_fits(spec, workload, engine.shape, engine.weight_bytes, free)
     kv_budget = _kv_budget_tokens(spec, free, engine.kv_bytes_per_token)
+    homes = _settle(spec, workload, engine.executors)
     return [
         Lane(
             policy,
@@ -116,23 +108,20 @@ def build_lanes(
     ]
 
 
-def _settle(
-    seats: Sequence[int], groups: int, slot_tokens: int, executors: Sequence[PooledExecutor]
-) -> tuple[list[list[Home]], int]:
-    """Group g of every lane goes to device g modulo their number; each device gets a pool for its groups.
-
-    Returns the homes of each lane's groups, and the bytes that were free on the fullest device.
-    """
+def _settle(spec: RunSpec, workload: Workload, executors: Sequence[PooledExecutor]) -> list[list[Home]]:
+    """The homes of each lane's groups. Group g goes to device g modulo their number; each device gets a pool."""
     taken = [0] * len(executors)
     homes: list[list[Home]] = []
-    for count in seats:
+    for policy in spec.policies:
         homes.append([])
-        for group in range(groups):
+        for group in range(spec.groups):
             device = group % len(executors)
             homes[-1].append(Home(executors[device], taken[device]))
-            taken[device] += count
-    used = [(executor, slots) for executor, slots in zip(executors, taken, strict=True) if slots]
-    return homes, min(executor.allocate(slots, slot_tokens) for executor, slots in used)
+            taken[device] += seats_needed(policy, workload, spec.parts)
+    for executor, slots in zip(executors, taken, strict=True):
+        if slots:
+            executor.allocate(slots, slot_tokens(workload))
+    return homes
 
 
 def _kv_budget_tokens(spec: RunSpec, free_bytes: int, bytes_per_token: int) -> int:
@@ -140,11 +129,4 @@ def _kv_budget_tokens(spec: RunSpec, free_bytes: int, bytes_per_token: int) -> i
     shares = max(len(MODES), len(spec.policies)) * spec.groups
     share = 0.9 * free_bytes / shares  # as if all groups lived on one device
     budget = share if spec.kv_budget_mb is None else spec.kv_budget_mb * 1e6
-    return _tokens_in(budget, bytes_per_token)
-
-
-def _tokens_in(budget: float, bytes_per_token: int) -> int:
-    tokens = int(budget // bytes_per_token)
-    if tokens < 1:
-        raise ValueError(f"a KV budget of {budget / 1e6:g} MB holds no token; one takes {bytes_per_token:,} bytes")
-    return tokens
+    return tokens_in(budget, bytes_per_token)

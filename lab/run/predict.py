@@ -22,6 +22,7 @@ class _Predicted:
 
     executor: PredictedExecutor
     shape: ModelShape
+    weight_bytes: int
     kv_bytes_per_token: int
     stop_ids: frozenset[int] = field(default=frozenset())
 
@@ -41,6 +42,7 @@ def predict(spec: RunSpec, calibration: Calibration) -> RunRecord:
     engine = _Predicted(
         PredictedExecutor(calibration.cost, calibration.free_bytes),
         calibration.shape,
+        calibration.provenance.weight_bytes,
         calibration.provenance.kv_bytes_per_token,
     )
     lanes = build_lanes(spec, spec.workload, engine)

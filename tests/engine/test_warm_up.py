@@ -68,3 +68,10 @@ def test_the_outcome_counts_what_rounding_added(fresh):
     assert fresh.run(_prompts(20, 9), ONE_STEP).kernel_padding == 3
     rows = (Row(0, 0, (5,), 20, True, 1), Row(1, 1, (5,), 9, True, 1))
     assert fresh.run(Step(rows), ONE_STEP).kernel_padding == 11
+
+
+def test_memory_that_really_runs_out_is_said_and_a_smaller_pool_can_be_made_afterwards(llama):
+    executor = TorchExecutor(llama.executor.model, lambda: 2**62)  # it lies: the check before lets this through
+    with pytest.raises(MemoryError, match="ran out while the KV pool was made; use a smaller batch size"):
+        executor.allocate(2**22, 2**22)
+    executor.allocate(2, 8)

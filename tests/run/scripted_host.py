@@ -10,13 +10,13 @@ import signal
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from lab.engine.scripted import ScriptedExecutor
 from lab.run.host import run_host
 from lab.run.messages import Load
+from lab.spec.model_shape import WELL_KNOWN
 
 WORDS = ("the", "answer", "is", "that", "a", "small", "model", "reads", "its", "weights", "for", "every", "step")
 STOP = 49_999
@@ -36,6 +36,8 @@ class Executor(ScriptedExecutor):
     def allocate(self, slots, slot_tokens):
         self.cached.clear()
         self._engine.begin()
+
+    def clear(self):
         return 2_000_000_000
 
     def warm_up(self, batch_sizes, prompt_lengths):
@@ -74,7 +76,7 @@ class Engine:
     stop_ids = frozenset({STOP})
     folder = None
     fingerprint = "scripted"
-    shape = SimpleNamespace(context=8192)
+    shape = WELL_KNOWN["SmolLM2-135M"]
     text = Text()
 
     def __init__(self):

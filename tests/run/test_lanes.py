@@ -9,6 +9,7 @@ from lab.engine.scripted import ScriptedExecutor
 from lab.run.lanes import RunSpec, build_lanes
 from lab.run.race import race
 from lab.scheduling.policy import mode
+from lab.spec.model_shape import WELL_KNOWN
 from lab.workload.request import Request, Workload
 
 
@@ -21,6 +22,8 @@ class Device(ScriptedExecutor):
 
     def allocate(self, slots, tokens_per_slot):
         self.slots = slots
+
+    def clear(self):
         return self.free
 
     def run(self, step, horizon):
@@ -32,7 +35,8 @@ def _engine(*devices):
     return SimpleNamespace(
         executor=devices[0],
         executors=devices,
-        shape=SimpleNamespace(context=1000),
+        shape=WELL_KNOWN["SmolLM2-135M"],
+        weight_bytes=269_030_016,
         kv_bytes_per_token=1000,
         stop_ids=frozenset(),
     )
@@ -78,10 +82,23 @@ def test_several_devices_give_the_same_times_as_one_that_runs_the_groups_in_turn
 
 
 def test_the_fullest_device_sets_the_budget():
-    lanes = _run(RunSpec(_work(), (mode("none"),), groups=2), _engine(Device(10**9), Device(10**7)))
-    assert lanes[0].kv_budget == int(0.9 * 10**7 / (4 * 2) / 1000)
+    lanes = _run(RunSpec(_work(), (mode("none"),), groups=2), _engine(Device(2 * 10**9), Device(10**9)))
+    assert lanes[0].kv_budget == int(0.9 * 10**9 / (4 * 2) / 1000)
 
 
 def test_scattering_over_one_group_is_refused():
     with pytest.raises(ValueError, match="over 2 groups or more; groups is 1"):
         RunSpec(_work(), (mode("none"),), scattered=True)
+
+
+def test_a_batch_that_memory_cannot_hold_is_refused_before_a_pool_is_made_with_the_largest_that_fits():
+    device = Device(free=400_000_000)
+    requests = tuple(Request(i, 0.0, 900, prompt_ids=(1,) * 100, output_tokens=5) for i in range(64))
+    engine, work = _engine(device), Workload("w", requests)
+    with pytest.raises(ValueError, match=r"needs 2,0\d\d MB: weights 269 MB, KV cache 1,475 MB") as refused:
+        build_lanes(RunSpec(work, (mode("static", 64),)), work, engine)
+    assert device.slots == 0
+    largest = int(str(refused.value).rpartition(" ")[2])
+    build_lanes(RunSpec(work, (mode("static", largest),)), work, engine)
+    with pytest.raises(ValueError, match=f"the largest batch size that fits is {largest}"):
+        build_lanes(RunSpec(work, (mode("static", largest + 1),)), work, engine)
