@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 
 from lab.analysis.timeline import RequestTimes
 from lab.run.record import LaneRecord
@@ -15,10 +16,10 @@ _ROUNDING = 1e-9  # seconds: a wait that was compared as a sum of floats
 def passed_over(lane: LaneRecord, times: Sequence[RequestTimes], limit: float) -> tuple[int, ...]:
     """Requests that, after more than `limit` seconds of waiting, saw others leave who had all come later."""
     found: set[int] = set()
-    for run in lane.runs():
-        left = [_came(times[row.request]) for row in run.rows if row.prefill]
-        if left:
-            found.update(r.id for r in times if _waits(r, run.start, limit) and _came(r) < min(left))
+    prompts = (run for run in lane.runs() if run.prefill)
+    for start, together in groupby(prompts, key=lambda run: run.start):  # parts of a scattered batch leave as one
+        first = min(_came(times[row.request]) for run in together for row in run.rows if row.prefill)
+        found.update(r.id for r in times if _waits(r, start, limit) and _came(r) < first)
     return tuple(sorted(found))
 
 

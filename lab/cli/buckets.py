@@ -10,7 +10,7 @@ from lab.analysis.acceptance import FEWEST_REPEATS, Comparison
 from lab.cli.options import add_run_options, engine_of, spec_of
 from lab.cli.output import print_json
 from lab.cli.progress import ProgressLine
-from lab.experiments.buckets import BOUND, CLAIMS, Effect, Reading, measure_buckets
+from lab.experiments.buckets import BOUND, CLAIMS, Effect, Reading, measure_buckets, on_engine
 from lab.run.prepare import prepare
 from lab.run.provenance import provenance_of
 from lab.run.record import Provenance
@@ -46,8 +46,10 @@ def measure(options: argparse.Namespace) -> int:
         provenance = provenance_of(engine, ())
         for spec in specs:
             workload = prepare(spec.workload, engine, spec.free_eos, progress.phase)
-            effects = measure_buckets(spec, workload, engine, provenance, options.repeats, progress.phase)
-            found[workload.name] = effects
+            run = on_engine(spec, workload, engine)
+            found[workload.name] = measure_buckets(
+                spec.policies, workload, run, provenance, options.repeats, progress.phase
+            )
     if options.json:
         print_json(_json(found, provenance, options))
     else:

@@ -58,32 +58,47 @@ class Effect:
     claims: Mapping[str, Verdict]
 
 
+Race = Callable[[Sequence[Policy]], Sequence[LaneRecord]]
+"""Runs these policies side by side on one list of requests, which `on_engine` makes with a real model."""
+
+
+def on_engine(spec: RunSpec, workload: Workload, engine: Engine) -> Race:
+    """`workload` is prepared. Raises ValueError where a request is refused: both queues must do the same work."""
+
+    def run(policies: Sequence[Policy]) -> list[LaneRecord]:
+        lanes = build_lanes(replace(spec, policies=tuple(policies)), workload, engine)
+        if any(lane.refused for lane in lanes):
+            raise ValueError("a request does not fit the KV budget of a lane; give a larger --kv-budget-mb")
+        for _ in race(lanes):
+            pass
+        return [lane.record() for lane in lanes]
+
+    warm_up(spec, workload, engine)
+    return run
+
+
 def measure_buckets(
-    spec: RunSpec,
+    policies: Sequence[Policy],
     workload: Workload,
-    engine: Engine,
+    run: Race,
     provenance: Provenance,
     repeats: int,
     report: Callable[[str, int, int], None],
 ) -> tuple[Effect, ...]:
-    """`spec.policies` have buckets in their order; `workload` is prepared; at least 5 repeats.
+    """`policies` have buckets in their order; each runs beside itself without them, at least 5 times.
 
-    `report(phase, done, total)` is called between races. Raises ValueError where a policy has no buckets, or where
-    a request is refused: both queues must do the same work.
+    `report(phase, done, total)` is called between races. Raises ValueError where a policy has no buckets.
     """
-    for policy in spec.policies:
+    for policy in policies:
         if not policy.order.boundaries:
             raise ValueError(f"{policy.name} has no bucket boundaries; give some")
-    pairs = [(_without(policy), policy) for policy in spec.policies]
-    both = replace(spec, policies=tuple(_named(p, i) for pair in pairs for i, p in enumerate(pair)))
-    warm_up(both, workload, engine)
-    found: dict[str, list[Reading]] = {p.name: [] for p in both.policies}
+    both = [_named(p, i) for policy in policies for i, p in enumerate((_without(policy), policy))]
+    found: dict[str, list[Reading]] = {p.name: [] for p in both}
     for repeat in range(repeats):
         report("buckets", repeat, repeats)
-        turn = both if repeat % 2 == 0 else replace(both, policies=both.policies[::-1])
-        for lane in _race(turn, workload, engine):
-            found[lane.name].append(_read(RunRecord(provenance, workload, (lane,)), spec.policies[0]))
-    return tuple(_effect(p.name, found[_named(p, 0).name], found[_named(p, 1).name]) for p in spec.policies)
+        for lane in run(both if repeat % 2 == 0 else both[::-1]):
+            found[lane.name].append(_read(RunRecord(provenance, workload, (lane,)), policies[0]))
+    return tuple(_effect(p.name, found[_named(p, 0).name], found[_named(p, 1).name]) for p in policies)
 
 
 def _without(policy: Policy) -> Policy:
@@ -92,15 +107,6 @@ def _without(policy: Policy) -> Policy:
 
 def _named(policy: Policy, bucketed: int) -> Policy:
     return replace(policy, name=f"{policy.name}, {('one queue', 'buckets')[bucketed]}")
-
-
-def _race(spec: RunSpec, workload: Workload, engine: Engine) -> list[LaneRecord]:
-    lanes = build_lanes(spec, workload, engine)
-    if any(lane.refused for lane in lanes):
-        raise ValueError("a request does not fit the KV budget of a lane; give a larger --kv-budget-mb")
-    for _ in race(lanes):
-        pass
-    return [lane.record() for lane in lanes]
 
 
 def _read(record: RunRecord, bucketed: Policy) -> Reading:

@@ -1,12 +1,11 @@
 """Buckets against one queue on a device whose steps cost their positions: every figure can be reckoned by hand."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from lab.engine.scripted import ScriptedExecutor
 from lab.experiments.buckets import _against, measure_buckets
-from lab.run.lanes import RunSpec
+from lab.run.lane import Lane
+from lab.run.race import race
 from lab.run.record import Provenance
 from lab.scheduling.order import Order
 from lab.scheduling.policy import mode
@@ -19,24 +18,23 @@ SHORT_AND_LONG = Workload(
 )
 
 
-class Device(ScriptedExecutor):
-    """A millisecond for each position; memory for all."""
+def side_by_side(policies):
+    lanes = [
+        Lane(p, SHORT_AND_LONG, ScriptedExecutor(milliseconds), kv_budget=10_000, context=1000) for p in policies
+    ]
+    for _ in race(lanes):
+        pass
+    return [lane.record() for lane in lanes]
 
-    def __init__(self):
-        super().__init__(lambda step: sum(row.padded_to for row in step.rows) / 1000)
 
-    def allocate(self, slots, tokens_per_slot):
-        return 10**9
-
-    def warm_up(self, batch_sizes, prompt_lengths): ...
+def milliseconds(step) -> float:
+    """One for each position."""
+    return sum(row.padded_to for row in step.rows) / 1000
 
 
 def effects(*names, order=Order((50,)), seats=4):  # noqa: B008 (a frozen value)
-    engine = SimpleNamespace(
-        executor=Device(), shape=SimpleNamespace(context=1000), kv_bytes_per_token=1, stop_ids=frozenset()
-    )
-    spec = RunSpec(SHORT_AND_LONG, tuple(mode(name, seats, 0.05, order) for name in names))
-    return measure_buckets(spec, SHORT_AND_LONG, engine, ORIGIN, 5, lambda *progress: None)
+    policies = [mode(name, seats, 0.05, order) for name in names]
+    return measure_buckets(policies, SHORT_AND_LONG, side_by_side, ORIGIN, 5, lambda *progress: None)
 
 
 def test_in_static_mode_buckets_save_the_padding_and_nothing_else():
