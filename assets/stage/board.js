@@ -75,6 +75,13 @@ export class Board {
     setText(this.means, text);
   }
 
+  /** @param {boolean[]} flags which lanes will be replaced */
+  fade(flags) {
+    for (const row of this.table.rows) {
+      [...row.cells].slice(1).forEach((cell, i) => cell.classList.toggle("fading", flags[i] ?? false));
+    }
+  }
+
   /** @param all numbers of each lane, from metricsAt @param {number} tokenBytes KV bytes of a token */
   show(all, tokenBytes, t) {
     const plain = all[this.lanes.findIndex((lane) => lane.name === "none")];

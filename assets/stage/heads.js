@@ -23,12 +23,21 @@ export class Heads {
       const title = el("span", { class: "title", text: laneName(lane, t) });
       const origin = el("span", { class: "origin", text: origins[i] });
       const rule = el("span", { class: "rule", text: ruleOf(lane, t) });
-      const name = el("div", { class: "name" }, title, ...(origins[i] ? [origin] : []));
+      const side = el("div", { class: "side" }, vehicle.node, origin);
       const foot = el("div", { class: "foot" }, fast, gain, done);
-      const node = el("div", { class: "head" }, vehicle.node, name, rule, foot);
+      const node = el("div", { class: "head" }, side, title, rule, foot);
       node.style.setProperty("--mode", theme.modeColour(lane.name));
       this.parent.append(node);
-      return { node, vehicle, fast, gain, done, lane };
+      return { node, vehicle, origin, fast, gain, done, lane, word: origins[i] };
+    });
+  }
+
+  /** @param {boolean[]} flags which lanes will be replaced; they say so */
+  fade(flags, t) {
+    this.items.forEach(({ node, origin, word }, i) => {
+      node.classList.toggle("fading", flags[i] ?? false);
+      setText(origin, flags[i] ? t("stage.origin.stale") : word);
+      origin.hidden = !origin.textContent;
     });
   }
 

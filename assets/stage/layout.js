@@ -1,6 +1,7 @@
 /** Where things are on the stage: pure arithmetic in CSS pixels. Rectangles are {x, y, w, h}. */
 
 const NARROW = 44; // em: below this, a lane's title stands above its seats
+const LOWEST = 4.4; // em: what a lane's title, rule and speed take
 const SEAT = 1.7; // em: a seat is not drawn higher
 
 /**
@@ -44,7 +45,7 @@ function placeLane(lane, strip, em) {
 
 /** Each lane what it can use, and where that is too much, shares of what there is, by number of seats. */
 function laneHeights(lanes, available, em, narrow) {
-  const least = (narrow ? 3.4 : 4.5) * em;
+  const least = (narrow ? 3.4 : LOWEST) * em;
   const most = lanes.map((lane) => Math.max(least, lane.rows * SEAT * em + 1.2 * em + 3));
   const spare = Math.max(0, available - lanes.length * least);
   const wishes = most.map((height) => Math.min(height - least, Math.max(8 * em, spare)));

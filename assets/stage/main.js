@@ -9,13 +9,16 @@
  *   runs      [{id, url | record, over, situation}]: url of the run's route on this server, or the record so far
  *   lanes     [{run: id, lane: name}]; null: all lanes of the first run
  *   knobs     {revision, items: [{name, stops, value}]} or null
+ *   expected  {id, record}: lanes shown empty as long as there is nothing else to show; null
+ *   owner     who this tab is, "" where that does not matter
  *   scale     of all letters, 1 is the page's own
  *   autoplay  play the first finished run that is shown
  * }
  * It reports "finished" (a run is over: its id), "unreachable" (no route answers: the run's id) as triggers and
- * "knobs" (values, when a slider was let go) as state.
+ * "knobs" (values, when a slider was let go) and "owner" (who this tab was before a reload) as state.
  */
 
+import { keepOwner } from "./owner.js";
 import { Session } from "./session.js";
 import { Stage } from "./stage.js";
 
@@ -36,11 +39,14 @@ export default function mount({ data, parentElement, setTriggerValue, setStateVa
   const call = (view.calls += 1);
   if (view.language !== data.language) view.stage.dress(data.text, data.colours);
   view.language = data.language;
-  parentElement.querySelector(".stage").style.fontSize = `calc(var(--st-base-font-size, 16px) * ${Number(data.scale ?? 1)})`;
+  const scale = Number(data.scale ?? 1);
+  const size = scale > 1 ? "max(var(--st-base-font-size, 16px), 100vh / 45)" : "var(--st-base-font-size, 16px)"; // grows with a projector
+  parentElement.querySelector(".stage").style.fontSize = `calc(${size} * ${scale})`;
   view.stage.readTheme();
   view.stage.showKnobs(data.knobs ?? null);
   session.stage = view.stage;
   session.want(data);
+  if (data.owner) keepOwner(data.owner, (before) => setStateValue("owner", before));
   return () => {
     if (call === view.calls) close(parentElement, view.stage, session); // a later call keeps it open
   };

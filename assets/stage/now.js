@@ -99,7 +99,7 @@ function drawGauge(pen, lane, time, { x, y, w: room }, look, roomy) {
   pen.fillStyle = theme.text;
   if (beyond) write(pen, "»", x + w + 0.3 * theme.em, y + height / 2, theme.em, theme.em, theme.text, theme);
   else pen.fillRect(x + w * (lane.kvBudget / kvScale) - 2, y - 2, 2, height + 4);
-  if (!roomy) return;
+  if (!roomy || !tokenBytes) return;
   const [usedMb, reservedMb, budgetMb] = [used, reserved, lane.kvBudget].map((n) => megabytes(n * tokenBytes));
   const fields = { used: usedMb, reserved: reservedMb, budget: budgetMb };
   write(pen, t("stage.kv.now", fields), x, y + 1.3 * theme.em, room, 0.7 * theme.em, theme.muted, theme);

@@ -64,15 +64,18 @@ export class Panels {
   _answers(lane, time, pieces, t) {
     if (this.shown !== lane) {
       this.items = lane.requests.map((request) => this._request(request));
-      this.body.replaceChildren(...this.items.map(({ node }) => node));
+      const none = lane.end > 0 && !pieces.size ? [el("p", { class: "note", text: t("stage.panel.no_text") })] : [];
+      this.body.replaceChildren(...none, ...this.items.map(({ node }) => node));
     }
     this.shown = lane;
     for (const item of this.items) {
       const { request } = item;
       const count = tokensBy(request, time);
       const state = stateOf(lane, request, count, time, t);
-      if (item.known === `${count} ${state}`) continue; // most have not changed, and there may be hundreds
-      item.known = `${count} ${state}`;
+      const agrees = agreement(this.lanes, request.id, time);
+      if (item.known === `${count} ${state} ${agrees}`) continue; // most have not changed, and there may be hundreds
+      item.known = `${count} ${state} ${agrees}`;
+      setText(item.agrees, agrees && t(`stage.request.${agrees}`));
       setText(item.state, state);
       setText(item.answer, request.refusal ?? textOf(request.tokens.slice(0, count), pieces));
       setAttribute(item.node, "class", finishedBy(request, time) ? "request whole" : "request");
@@ -84,9 +87,10 @@ export class Panels {
     number.style.background = this.theme.tint(request.id);
     const prompt = el("span", { class: "prompt", dir: "auto", text: request.facts.prompt });
     const state = el("small", { class: "state" });
+    const agrees = el("small", { class: "agrees" });
     const answer = el("p", { class: "answer", dir: "auto" });
     const head = el("div", { class: "ask" }, number, prompt, state);
-    return { request, state, answer, node: el("div", { class: "request" }, head, answer) };
+    return { request, state, agrees, answer, node: el("div", { class: "request" }, head, answer, agrees) };
   }
 
   _reasons(lane, time, t) {
@@ -100,6 +104,14 @@ export class Panels {
     });
     this.body.replaceChildren(el("ol", { class: "reasons" }, ...items));
   }
+}
+
+/** Once all lanes have answered it: is it the same answer? "same", "differs", or "" */
+function agreement(lanes, id, time) {
+  const all = lanes.map((lane) => lane.requests[id]).filter((request) => request && request.refusal === null);
+  if (all.length < 2 || !all.every((request) => request.tokens.length && finishedBy(request, time))) return "";
+  const [first, ...others] = all.map((request) => request.tokens.join());
+  return others.every((tokens) => tokens === first) ? "same" : "differs";
 }
 
 function stateOf(lane, request, count, time, t) {

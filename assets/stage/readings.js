@@ -52,6 +52,12 @@ export class Readings {
     this.overviewKey = null;
   }
 
+  /** @param {boolean[]} flags which lanes will be replaced */
+  fade(flags, t) {
+    this.heads.fade(flags, t);
+    this.board.fade(flags);
+  }
+
   /** @param {number} now of the page's clock, milliseconds @param {string} note said in place of what happened last */
   show(now, note) {
     const { player } = this.session;

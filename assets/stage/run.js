@@ -16,6 +16,11 @@ export class RunData {
     this.faults = 0; // answers that did not fit
   }
 
+  /** measured, predicted, recorded, or expected: lanes in which nothing has happened */
+  get kind() {
+    return this.head?.provenance.kind ?? "";
+  }
+
   lane(name) {
     return this.lanes.find((lane) => lane.name === name) ?? null;
   }

@@ -20,6 +20,7 @@ export class Session {
     this.situations = new Map(); // id -> string
     this.wanted = []; // [{run: id, lane: name}]
     this.shown = []; // [{run: RunData, lane: LaneData}]
+    this.expected = null; // RunData of empty lanes
     this.stage = null;
     this.tell = null; // {ended(id), unreachable(id), knobs(values)}
     this.counters = { mounts: 0, frames: 0 };
@@ -34,6 +35,7 @@ export class Session {
       else feed.stop();
     }
     this._forget(ids);
+    this._expect(data.expected ?? null);
     this.wanted = data.lanes ?? null;
     this.ids = ids;
     this.autoplay = data.autoplay ?? false;
@@ -52,6 +54,14 @@ export class Session {
     if (!url || this.feeds.has(id) || run.over) return;
     const news = () => this.update();
     this.feeds.set(id, new Feed(run, url, news, (ended, how) => this._ended(ended, how)));
+  }
+
+  _expect(source) {
+    if (source && source.id !== this.expected?.id) {
+      this.expected = new RunData(source.id);
+      this.expected.takeRecord(source.record);
+    }
+    if (!source) this.expected = null;
   }
 
   _ended(run, how) {
@@ -102,15 +112,26 @@ export class Session {
     const live = this.shown.some(({ run }) => !run.over);
     if (this.player.live && !live && this.player.following && !this.view.free) this.view.fit(); // all of it, at its end
     this.player.setEnd(Math.max(0, ...this.shown.map(({ lane }) => lane.end)), live);
-    this.stage?.show(this.shown, this.going[0] ?? this._failed());
+    this.stage?.show(this.shown, this.going[0] ?? this._failed(), next ? [] : this._replaced());
+  }
+
+  /** Of what is shown until something else has begun: which lanes will not stay. */
+  _replaced() {
+    const stays = ({ run, lane }) => (this.wanted ?? []).some((each) => each.run === run.id && each.lane === lane.name);
+    return this.shown.map((each) => each.run.kind !== "expected" && !stays(each));
   }
 
   _resolve() {
     const runs = (this.ids ?? []).map((id) => this.runs.get(id));
-    if (!runs.length || runs.some((run) => !run.head)) return null;
-    if (!this.wanted) return runs[0].lanes.map((lane) => ({ run: runs[0], lane }));
+    if (!runs.length) return this.expected && lanesOf(this.expected);
+    if (runs.some((run) => !run.head)) return this._nothingElse() ? this.expected && lanesOf(this.expected) : null;
+    if (!this.wanted) return lanesOf(runs[0]);
     const found = this.wanted.map(({ run, lane }) => ({ run: this.runs.get(run), lane: this.runs.get(run)?.lane(lane) }));
     return found.every(({ lane }) => lane) ? found : null;
+  }
+
+  _nothingElse() {
+    return this.shown.every(({ run }) => run.kind === "expected");
   }
 
   _take(next) {
@@ -143,5 +164,7 @@ export class Session {
 
 /** Does this visitor want little motion? */
 export const wantsStillness = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+const lanesOf = (run) => run.lanes.map((lane) => ({ run, lane }));
 
 const pointId = (run, lane) => `${run.id} ${lane.name}`;

@@ -3,7 +3,7 @@
  * updates is in a Session; what the hand does is in Hand; all that is not on the big canvas is in Readings.
  */
 
-import { el } from "./dom.js";
+import { el, setText } from "./dom.js";
 import { Hand } from "./hand.js";
 import { Knobs } from "./knobs.js";
 import { layOut } from "./layout.js";
@@ -29,6 +29,7 @@ export class Stage {
     this.lanes = [];
     this.shown = [];
     this.note = "";
+    this.fading = [];
     this.frame = null;
     this.stamp = 0; // of the theme
     this.drawn = { picture: 0, words: 0, late: false };
@@ -48,7 +49,8 @@ export class Stage {
     this.scene = new Scene(this.canvas);
     this.hand = new Hand(this, actions);
     this.hand.listen(this.canvas);
-    const field = el("div", { class: "field" }, this.canvas, this.hand.card);
+    this.blank = el("p", { class: "blank" });
+    const field = el("div", { class: "field" }, this.canvas, this.blank, this.hand.card);
     this.readings = new Readings(this.session, actions, field, this.t);
     this.knobs = new Knobs(this.session.knobs, (values) => this.session.tell.knobs(values));
     this.legend = new Legend();
@@ -120,18 +122,23 @@ export class Stage {
     this.knobs.show(spec, this.t);
   }
 
-  /** @param shown [{run: RunData, lane: LaneData}] @param {?RunData} going one that is not over, or failed */
-  show(shown, going) {
+  /**
+   * @param shown [{run: RunData, lane: LaneData}] @param {?RunData} going one that is not over, or failed
+   * @param {boolean[]} fading which lanes will be replaced
+   */
+  show(shown, going, fading) {
     const lanes = shown.map((each) => each.lane);
     const changed = lanes.length !== this.lanes.length || lanes.some((lane, i) => lane !== this.lanes[i]);
     this.shown = shown;
     this.note = stateText(going, this.t);
+    this.fading = fading;
     if (changed && lanes.length) {
       this.lanes = lanes;
       this.hand.point(null);
       this._buildLanes();
       this.fit();
     }
+    if (lanes.length) this.readings.fade(fading, this.t);
     for (const { run } of shown) for (const [token, piece] of run.pieces) this.pieces.set(token, piece);
     this.refresh();
   }
@@ -190,7 +197,10 @@ export class Stage {
   _words(now) {
     this.drawn.words = now;
     this.drawn.late = false;
-    this.readings.show(now, this.note);
+    const begun = this.lanes.some((lane) => lane.end > 0);
+    this.blank.hidden = begun;
+    setText(this.blank, begun ? "" : this.note || this.t("stage.state.expected"));
+    this.readings.show(now, begun ? this.note : "");
     if (!this.session.player.moving) this.readings.describe(this.canvas);
   }
 
@@ -202,7 +212,7 @@ export class Stage {
 
   _look() {
     const { theme, stamp, kvScale, t, pieces } = this;
-    return { theme, stamp, kvScale, t, pieces, tokenBytes: this.readings.tokenBytes };
+    return { theme, stamp, kvScale, t, pieces, tokenBytes: this.readings.tokenBytes, fading: this.fading };
   }
 
   _usualStep() {

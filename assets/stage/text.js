@@ -61,9 +61,11 @@ export function list(items, most = 12) {
   return `${items.slice(0, most).join(", ")} … (${items.length})`;
 }
 
-/** A lane's name in the visitor's language; a hybrid's own name where it has none. */
+/** A lane's name in the visitor's language; a hybrid, such as "static -padded", says what it changes. */
 export function laneName(lane, t) {
-  const key = `mode.${lane.name}.name`;
-  const name = t(key);
-  return name === key ? lane.name : name;
+  const [base, ...rules] = lane.name.split(" ");
+  const turned = rules.map((rule) => rule.replace("+", "with_").replace("-", "without_"));
+  const keys = [`mode.${base}.name`, ...turned.map((turn) => `stage.turned.${turn}`)];
+  const parts = keys.map((key) => t(key));
+  return parts.some((part, i) => part === keys[i]) ? lane.name : parts.join(" ");
 }

@@ -34,7 +34,7 @@ export function readTheme(element, colours) {
     faint: mix(text, background, 0.16),
     em: parseFloat(style.fontSize) || 16,
     family: style.fontFamily || "sans-serif",
-    modeColour: (name) => colours.modes[name] ?? colours.other,
+    modeColour: (name) => colours.modes[name.split(" ")[0]] ?? colours.other, // a hybrid's is its mode's
     tint: cycle(colours.requests),
     pale: mixed(dark ? 0.4 : 0.45), // under a texture
     prompt: dark ? mixed(0.55) : cycle(colours.requests), // within a thick edge

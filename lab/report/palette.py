@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from lab.scheduling.hybrid import base_of
+
 MODES = {"none": "#7F7F7F", "static": "#E69F00", "dynamic": "#0072B2", "continuous": "#009E73"}
 OTHER_MODE = "#CC79A7"
 
@@ -10,4 +12,5 @@ REQUESTS = ("#77AADD", "#EE8866", "#BBCC33", "#FFAABB", "#AAAA00", "#99DDFF", "#
 
 
 def mode_colour(name: str) -> str:
-    return MODES.get(name, OTHER_MODE)
+    """A hybrid's is that of its mode."""
+    return MODES.get(base_of(name), OTHER_MODE)

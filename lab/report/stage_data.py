@@ -13,8 +13,11 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from lab.run.column_log import Mark
+from lab.run.lanes import RunSpec
 from lab.run.record import Columns, LaneRecord, RunRecord
 from lab.workload.request import Request
+
+UNKNOWN_BUDGET = 10**9  # tokens: beyond any scale
 
 TokenBytes = Callable[[int], bytes]
 
@@ -47,6 +50,18 @@ def whole(record: RunRecord) -> dict[str, Any]:
     answers = {token for lane in record.lanes for token in lane.columns.token}
     made["tokens"] = [(token, text) for token, text in record.token_bytes if token in answers]
     return made
+
+
+def expected(spec: RunSpec) -> dict[str, Any]:
+    """A whole record of lanes in which nothing has happened: what a run of this spec will look like."""
+    nothing = {"kind": "expected", "kv_bytes_per_token": 0, "reference_step_s": ()}
+    lanes = [_lane(LaneRecord(policy, spec.groups, UNKNOWN_BUDGET)) for policy in spec.policies]
+    return {
+        "provenance": nothing,
+        "workload": {"name": spec.workload.name, "requests": [_request(r) for r in spec.workload.requests]},
+        "lanes": [lane | {"columns": columns(Columns())} for lane in lanes],
+        "tokens": [],
+    }
 
 
 def columns(c: Columns) -> dict[str, tuple[Any, ...]]:

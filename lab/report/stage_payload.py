@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lab.report.palette import MODES, OTHER_MODE, REQUESTS
+from lab.report.stage_data import expected as expected_lanes
 from lab.report.stage_data import whole
 from lab.report.words import Language, texts
+from lab.run.lanes import RunSpec
 from lab.run.record import RunRecord
 
 PREFIXES = ("stage.", "mode.", "phase.", "line.", "why.")  # the strings that it uses
@@ -44,6 +47,8 @@ def stage_payload(
     lanes: Sequence[tuple[str, str]] | None = None,
     knobs: Sequence[Knob] = (),
     revision: str = "",
+    expected: RunSpec | None = None,
+    owner: str = "",
     autoplay: bool = False,
     scale: float = 1.0,
     key: str = "stage",
@@ -58,6 +63,8 @@ def stage_payload(
         "runs": [_source(source) for source in sources],
         "lanes": None if lanes is None else [{"run": run, "lane": lane} for run, lane in lanes],
         "knobs": {"revision": revision, "items": items} if items else None,
+        "expected": None if expected is None else _expected(expected),
+        "owner": owner,
         "autoplay": autoplay,
         "scale": scale,
     }
@@ -72,3 +79,8 @@ def _source(source: Source) -> dict[str, Any]:
     if source.record is None:
         return made | {"url": f"/api/run/{source.id}"}
     return made | {"record": whole(source.record), "over": source.over}
+
+
+def _expected(spec: RunSpec) -> dict[str, Any]:
+    """Another spec has another id."""
+    return {"id": f"expected-{zlib.crc32(repr(spec).encode())}", "record": expected_lanes(spec)}

@@ -27,6 +27,13 @@ class Words:
         """Raises KeyError for a key or a field that is not there."""
         return self._texts[key].format(**fields)
 
+    def mode(self, name: str) -> str:
+        """A lane's name; a hybrid's says what it changes, as in "static − padding"."""
+        base, *rules = name.split(" ")
+        turned = [rule.replace("+", "with_").replace("-", "without_") for rule in rules]
+        parts = [f"mode.{base}.name", *(f"stage.turned.{turn}" for turn in turned)]
+        return " ".join(map(self, parts)) if all(part in self for part in parts) else name
+
     def raw(self, key: str) -> str:
         """The string with its fields unfilled."""
         return self._texts[key]

@@ -106,6 +106,11 @@ class Device:
     def engine(self) -> EngineState:
         return self._engine
 
+    @property
+    def model(self) -> str:
+        """Of runs that name none."""
+        return self._load.model
+
     def submit(self, spec: RunSpec, owner: str) -> str:
         """Put a run in line, in place of the owner's earlier one; its id. ValueError where the line is too long."""
         with self._lock:

@@ -13,6 +13,7 @@ from typing import Protocol
 from lab.run.lanes import RunSpec
 from lab.run.record import RunRecord
 from lab.run.visitors import Look
+from lab.scheduling.hybrid import base_of
 
 MOST_JOBS = 8
 MOST_DRIFT = 0.05  # between reference steps of runs on one board
@@ -65,12 +66,13 @@ def fill(runs: Runs, spec: RunSpec, owner: str, shown: Board) -> Board:
 
 
 def from_address(runs: Runs, text: str) -> Board:
-    """The lanes of the runs that an address names and that are still kept; of a mode measured twice, the later."""
-    lanes: dict[str, str] = {}
+    """The lanes of the runs that an address names and that are still kept; of a mode (or its hybrids) that was
+    measured twice, the later."""
+    lanes: dict[str, tuple[str, str]] = {}
     for job in text.split(".")[:MOST_JOBS]:
         look = runs.look(job)
-        lanes.update({} if look is None else dict.fromkeys(look.modes, job))
-    return Board(tuple((job, name) for name, job in lanes.items()))
+        lanes.update({} if look is None else {base_of(name): (job, name) for name in look.modes})
+    return Board(tuple(lanes.values()))
 
 
 def merged(records: Mapping[str, RunRecord], board: Board) -> RunRecord | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-import uuid
 from collections import OrderedDict
+from hashlib import sha256
 
 import streamlit as st
 
 from lab.ui.board import Board
+from lab.ui.device import me
 
 MOST_CHANNELS = 256
 
@@ -39,6 +40,5 @@ def channels() -> Channels:
 
 
 def my_link() -> str:
-    """The token of this visitor's watch link."""
-    token: str = st.session_state.setdefault("watch_token", uuid.uuid4().hex)
-    return token
+    """The token of this visitor's watch link: the same after a reload, and who has it cannot cancel a run."""
+    return sha256(f"watch {me()}".encode()).hexdigest()[:32]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,7 +12,9 @@ from lab.report.requests import requests_table
 from lab.report.words import LANGUAGES, Language, Words, language_of
 from lab.run.lanes import RunSpec
 from lab.scheduling.policy import MODES
-from lab.ui.knobs import BOUNDS, DEFAULTS, Knobs, Notice, from_query, to_query
+from lab.ui.knobs import BOUNDS, DEFAULTS, Knobs, Notice, from_query, to_query, turned_by
+from lab.ui.models import other_models
+from lab.ui.settings import pick, show_settings
 from lab.workload.prompts import MAX_OWN_PROMPTS, MAX_PROMPT_CHARACTERS
 from lab.workload.request import Workload
 from lab.workload.scenarios import SCENARIOS
@@ -39,48 +41,43 @@ def current_language() -> Language:
 
 
 def show_knobs(words: Words) -> tuple[Choice, DeltaGenerator]:
-    """What to run, in one row, and under it Run with a place for what there is to say while it runs: the stage
-    must not jump. On a tab's first run all is set from its address. The sliders (rate, batch size, window, KV
-    budget) are the stage's own."""
+    """What to run, in one row, and under it a place for what there is to say while it runs: the stage must not
+    jump. On a tab's first run all is set from its address. The sliders (rate, batch size, window, KV budget) are
+    the stage's own; what is seldom changed is folded away."""
     _set_from_address()
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="knobs_what"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="knobs_what"):
         st.title(words("page.title"), anchor=False, width="content")
         scenario = _scenario(words)
         list_place = st.container(width="content")
-        requests = _number("requests", words, str(SCENARIOS[scenario].requests), disabled=scenario == "own")
-        seed = _number("seed", words, "0")
-        modes = st.pills(
-            words("knob.modes"), MODES, selection_mode="multi", key="modes", help=words("knob.help.modes")
-        )
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="knobs_run"):
-        st.button(words("run.button"), type="primary", key="run", on_click=_press_run, width=100)
-        st.button(words("run.reset"), key="reset", on_click=_reset, width="content")
-        news = st.container(width="stretch", key="news")
+        with st.popover(_settings_label(words), width="content", key="settings", help=words("settings.help")):
+            show_settings(scenario, words)
+        st.button(words("run.button"), type="primary", key="run", on_click=_press_run, width=90)
+        st.button(words("run.reset"), key="reset", on_click=_reset, width="content", help=words("run.reset_help"))
+        st.space("stretch")
         _page_switches(words)
+    news = st.container(gap=None, key="news")
     own = _own_prompts(words) if scenario == "own" else []
-    knobs = _knobs(scenario, tuple(m for m in MODES if m in modes), requests, seed)
-    _show_notices(words)
+    knobs = _knobs(scenario)
+    _show_notices(knobs, words)
     choice = _choice(knobs, own, words)
     with list_place:
         _show_list(choice.workload, words)
     return choice, news
 
 
+def _settings_label(words: Words) -> str:
+    """Says how many of them a link has brought, or were set: nothing is changed in silence."""
+    knobs = _knobs(st.session_state["scenario"])
+    hidden = ("model", "requests", "seed", "modes", "turned")
+    changed = sum(getattr(knobs, name) != getattr(DEFAULTS, name) for name in hidden)
+    return words("settings.changed", n=changed) if changed else words("settings.button")
+
+
 def _scenario(words: Words) -> str:
-    """A browser keeps a choice by its label, so each language has a select box of its own; the value is one."""
-    key = f"scenario_{words.language}"
-    if key not in st.session_state:
-        st.session_state[key] = st.session_state["scenario"]
-    chosen: str = st.selectbox(
-        words("scenario.label"),
-        list(SCENARIOS),
-        format_func=lambda name: words(f"scenario.{name}.name"),
-        key=key,
-        width=170,
-        help=words(f"scenario.{st.session_state[key]}.about"),
-    )
-    st.session_state["scenario"] = chosen
-    return chosen
+    about = words(f"scenario.{st.session_state['scenario']}.about")
+    names = list(SCENARIOS)
+    with st.container(width=190, key="scenario_place"):
+        return pick("scenario", names, lambda name: words(f"scenario.{name}.name"), words, about, collapsed=True)
 
 
 def _page_switches(words: Words) -> None:
@@ -95,27 +92,42 @@ def _page_switches(words: Words) -> None:
     )
 
 
-def _knobs(scenario: str, modes: tuple[str, ...], requests: float | None, seed: float | None) -> Knobs:
+def _knobs(scenario: str) -> Knobs:
     """The widgets' values, and those that the stage's sliders set last."""
     state = st.session_state
+    requests, seed = state["requests"], state["seed"]
     return Knobs(
         scenario=scenario,
-        modes=modes,
+        modes=tuple(name for name in MODES if name in state["modes"]),
         batch=int(state["batch"]),
         window=int(state["window"]),
         rate=state["rate"],
         requests=None if requests is None else int(requests),
         seed=DEFAULTS.seed if seed is None else int(seed),
         kv=state["kv"],
+        model=state["model"],
+        turned=turned_by({name: state[f"rules_{name}"] for name in MODES}),
     )
 
 
 def _reset() -> None:
     """All knobs as on a first visit; the scenario stays. The stage takes its sliders' values anew."""
-    for name in BOUNDS:
-        st.session_state[name] = getattr(DEFAULTS, name)
-    st.session_state["modes"] = list(DEFAULTS.modes)
+    _set(replace(DEFAULTS, scenario=st.session_state["scenario"]))
     st.session_state["revision"] = st.session_state.get("revision", 0) + 1
+
+
+def _set(knobs: Knobs) -> None:
+    """The widgets' values."""
+    state = st.session_state
+    for name in BOUNDS:
+        state[name] = getattr(knobs, name)
+    state["modes"] = list(knobs.modes)
+    for name in MODES:
+        state[f"rules_{name}"] = list(knobs.rules(name))
+    for name in ("scenario", "model"):
+        state[name] = getattr(knobs, name)
+        for language in LANGUAGES:
+            state.pop(f"{name}_{language}", None)
 
 
 def write_address(knobs: Knobs, language: Language, runs: str) -> None:
@@ -138,24 +150,23 @@ def _press_run() -> None:
 def _set_from_address() -> None:
     if "notices" in st.session_state:
         return
-    knobs, notices = from_query(st.query_params.to_dict())
-    for name in ("scenario", *BOUNDS):
-        st.session_state[name] = getattr(knobs, name)
-    st.session_state["modes"] = list(knobs.modes)
+    knobs, notices = from_query(st.query_params.to_dict(), other_models())
+    _set(knobs)
     st.session_state["present"] = st.query_params.get("present") == "1"
-    st.session_state["notices"] = [(notice, st.session_state[notice.knob]) for notice in notices]
+    st.session_state["notices"] = [(notice, getattr(knobs, notice.knob)) for notice in notices]
 
 
-def _show_notices(words: Words) -> None:
+def _show_notices(knobs: Knobs, words: Words) -> None:
     """What was wrong in the address, until the visitor moves that knob."""
-    held = [notice for notice, value in st.session_state["notices"] if st.session_state[notice.knob] == value]
+    held = [notice for notice, value in st.session_state["notices"] if getattr(knobs, notice.knob) == value]
     if held:
         st.info(" ".join(_sentence(notice, words) for notice in held))
 
 
 def _sentence(notice: Notice, words: Words) -> str:
-    label = words("scenario.label" if notice.knob == "scenario" else f"knob.{notice.knob}")
-    return words(f"notice.{notice.kind}", knob=label, given=as_code(notice.given), taken=notice.taken)
+    return words(
+        f"notice.{notice.kind}", knob=words(f"knob.{notice.knob}"), given=as_code(notice.given), taken=notice.taken
+    )
 
 
 def _own_prompts(words: Words) -> list[str]:
@@ -168,26 +179,6 @@ def _own_prompts(words: Words) -> list[str]:
         persist_state="session",
     )
     return text[:_OWN_CHARACTERS].splitlines()
-
-
-def _number(name: str, words: Words, empty: str, *, disabled: bool = False) -> float | None:
-    """A number that may be left empty; `empty` says what holds then."""
-    bounds = BOUNDS[name]
-    make = int if bounds.whole else float
-    chosen: float | None = st.number_input(
-        words(f"knob.{name}"),
-        min_value=make(bounds.least),
-        max_value=make(bounds.most),
-        value=None,
-        step=make(1),
-        format="%d" if bounds.whole else "%g",
-        key=name,
-        placeholder=empty,
-        help=words(f"knob.help.{name}"),
-        disabled=disabled,
-        width=120,
-    )
-    return chosen
 
 
 def _choice(knobs: Knobs, own: list[str], words: Words) -> Choice:
@@ -209,4 +200,6 @@ def _show_list(workload: Workload | None, words: Words) -> None:
     count = 0 if workload is None else len(workload.requests)
     with st.popover(words("requests.show", n=count), disabled=workload is None, width="content"):
         if workload is not None:
+            if f"scenario.{workload.name}.about" in words:
+                st.caption(words(f"scenario.{workload.name}.about"))
             st.html(requests_table(workload, words))

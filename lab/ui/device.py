@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -12,15 +13,14 @@ import streamlit as st
 from lab.engine.text import Text
 from lab.run.messages import Load
 from lab.run.visitors import Device
-
-DEFAULT_MODEL = "smollm2-135m"
+from lab.ui.models import first_model
 
 
 def new_device() -> Device:
     """$BATCHING_LAB_MODEL, $BATCHING_LAB_DEVICE and $BATCHING_LAB_DTYPE choose the engine."""
     return Device(
         Load(
-            model=os.environ.get("BATCHING_LAB_MODEL") or DEFAULT_MODEL,
+            model=first_model(),
             device=os.environ.get("BATCHING_LAB_DEVICE") or "auto",
             dtype=os.environ.get("BATCHING_LAB_DTYPE") or "auto",
         )
@@ -45,6 +45,13 @@ def _text(folder: str) -> Text:
 
 
 def me() -> str:
-    """This visitor, as long as the tab is open."""
+    """This visitor's secret, as long as the tab is open: who knows it may cancel and replace its run. The tab keeps
+    it over a reload (assets/stage/owner.js); no address shows it."""
     token: str = st.session_state.setdefault("me", uuid.uuid4().hex)
     return token
+
+
+def be_again(token: object) -> None:
+    """After a reload the tab says who it was. Too late where a run of the new one is in line already."""
+    if isinstance(token, str) and re.fullmatch(r"[0-9a-f]{32}", token) and not st.session_state.get("has_run"):
+        st.session_state["me"] = token

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
@@ -50,12 +52,24 @@ def _share(words: Words) -> None:
         st.code(f"{base}?{_query()}", language=None)
         st.markdown(words("share.watch"))
         st.code(f"{base}?watch={my_link()}", language=None)
+        if urlsplit(base).hostname in ("localhost", "127.0.0.1", "::1"):
+            st.caption(words("share.local", address=_for_others(base)))
+
+
+def _for_others(base: str) -> str:
+    """This page's address by this machine's own in its network; nothing is sent to find it."""
+    parts = urlsplit(base)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+            host = probe.getsockname()[0]
+        except OSError:
+            host = socket.gethostname()
+    return parts._replace(netloc=f"{host}:{parts.port}" if parts.port else host).geturl()
 
 
 def _query() -> str:
     """The address of the settings alone: a run is forgotten one day, settings are not."""
-    from urllib.parse import urlencode
-
     return urlencode({name: value for name, value in st.query_params.to_dict().items() if name != "run"})
 
 

@@ -7,12 +7,13 @@ is changed in silence.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from lab.run.lanes import RunSpec
-from lab.scheduling.policy import MODES, mode
+from lab.scheduling.hybrid import RULES, hybrid, rules_of
+from lab.scheduling.policy import MODES, Policy, mode
 from lab.workload.request import MAX_REQUESTS, Workload
 from lab.workload.scenarios import MAX_RATE, MIN_RATE, SCENARIOS, build
 
@@ -42,9 +43,16 @@ STOPS: dict[str, tuple[float | None, ...]] = {
 }
 
 
+TURNS = tuple(f"{name}.{rule}" for name in MODES for rule in RULES)
+
+
 @dataclass(frozen=True, slots=True)
 class Knobs:
-    """window in ms, rate in requests per second, kv in MB (10^6 bytes); None: the scenario's, or the engine's."""
+    """window in ms, rate in requests per second, kv in MB (10^6 bytes); None: the scenario's, or the engine's.
+
+    model   by the name it is loaded by; "" the server's first
+    turned  those of TURNS, in their order, that are the other way round than in the mode's row of the table
+    """
 
     scenario: str = "chat"
     modes: tuple[str, ...] = MODES
@@ -54,6 +62,8 @@ class Knobs:
     requests: int | None = None
     seed: int = 0
     kv: float | None = None
+    model: str = ""
+    turned: tuple[str, ...] = ()
 
     @property
     def on_stage(self) -> dict[str, float | None]:
@@ -83,8 +93,27 @@ class Knobs:
 
     def spec(self, own_prompts: Sequence[str]) -> RunSpec:
         """Raises ValueError, one sentence, for what cannot be run."""
-        policies = tuple(mode(name, self.batch, self.window / 1000) for name in MODES if name in self.modes)
-        return RunSpec(self.workload(own_prompts), policies, kv_budget_mb=self.kv)
+        policies = tuple(self.policy(name) for name in MODES if name in self.modes)
+        return RunSpec(self.workload(own_prompts), policies, kv_budget_mb=self.kv, model=self.model)
+
+    def policy(self, name: str) -> Policy:
+        """Raises ValueError for a hybrid that is none."""
+        return hybrid(mode(name, self.batch, self.window / 1000), self.rules(name))
+
+    def rules(self, name: str) -> tuple[str, ...]:
+        """Those of RULES that are on in this mode."""
+        usual = rules_of(mode(name))
+        return tuple(rule for rule in RULES if (rule in usual) is not (f"{name}.{rule}" in self.turned))
+
+
+def turned_by(rules: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+    """What `Knobs.turned` must be so that each mode has these rules on."""
+    return tuple(
+        f"{name}.{rule}"
+        for name in MODES
+        for rule in RULES
+        if (rule in rules[name]) is not (rule in rules_of(mode(name)))
+    )
 
 
 DEFAULTS = Knobs()
@@ -99,8 +128,8 @@ class Notice(NamedTuple):
     taken: str
 
 
-def from_query(query: Mapping[str, str]) -> tuple[Knobs, list[Notice]]:
-    """The knobs of an address; what it does not name keeps its default."""
+def from_query(query: Mapping[str, str], models: Collection[str] = ()) -> tuple[Knobs, list[Notice]]:
+    """The knobs of an address; what it does not name keeps its default. `models` may be chosen."""
     notices: list[Notice] = []
 
     def number(name: str) -> float | None:
@@ -112,14 +141,16 @@ def from_query(query: Mapping[str, str]) -> tuple[Knobs, list[Notice]]:
 
     requests = number("requests")
     knobs = Knobs(
-        scenario=_scenario(query.get("scenario"), notices),
-        modes=_modes(query.get("modes"), notices),
+        scenario=_one_of("scenario", SCENARIOS, query, notices),
+        modes=_some_of("modes", MODES, query, notices) or MODES,
         batch=whole("batch", DEFAULTS.batch),
         window=whole("window", DEFAULTS.window),
         rate=number("rate"),
         requests=None if requests is None else int(requests),
         seed=whole("seed", DEFAULTS.seed),
         kv=number("kv"),
+        model=_one_of("model", models, query, notices),
+        turned=_some_of("turned", TURNS, query, notices),
     )
     return knobs, notices
 
@@ -127,12 +158,14 @@ def from_query(query: Mapping[str, str]) -> tuple[Knobs, list[Notice]]:
 def to_query(knobs: Knobs) -> dict[str, str]:
     """What an address must hold to open with these knobs: those that differ from their defaults."""
     found: dict[str, str] = {}
-    for name in ("scenario", *BOUNDS):
+    for name in ("scenario", *BOUNDS, "model"):
         value = getattr(knobs, name)
         if value is not None and value != getattr(DEFAULTS, name):
             found[name] = f"{value:g}" if isinstance(value, float) else str(value)
     if set(knobs.modes) != set(MODES):
         found["modes"] = ",".join(name for name in MODES if name in knobs.modes)
+    if knobs.turned:
+        found["turned"] = ",".join(knobs.turned)
     return found
 
 
@@ -153,18 +186,20 @@ def _number(name: str, given: str, notices: list[Notice]) -> float | None:
     return taken
 
 
-def _scenario(given: str | None, notices: list[Notice]) -> str:
-    if given is None or given in SCENARIOS:
-        return given or DEFAULTS.scenario
-    notices.append(Notice("unread", "scenario", given[:40], ""))
-    return DEFAULTS.scenario
+def _one_of(name: str, known: Collection[str], query: Mapping[str, str], notices: list[Notice]) -> str:
+    given, default = query.get(name), str(getattr(DEFAULTS, name))
+    if given is None or given in known:
+        return given or default
+    notices.append(Notice("unread", name, given[:40], ""))
+    return default
 
 
-def _modes(given: str | None, notices: list[Notice]) -> tuple[str, ...]:
-    if given is None:
-        return MODES
-    named = given.split(",")
-    found = tuple(name for name in MODES if name in named)
+def _some_of(name: str, known: Sequence[str], query: Mapping[str, str], notices: list[Notice]) -> tuple[str, ...]:
+    """Those named, in the order of `known`; none where none is named."""
+    if name not in query:
+        return ()
+    named = query[name].split(",")
+    found = tuple(each for each in known if each in named)
     if not found or len(found) != len(named):
-        notices.append(Notice("unread", "modes", given[:40], ""))
-    return found or MODES
+        notices.append(Notice("unread", name, query[name][:40], ""))
+    return found

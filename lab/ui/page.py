@@ -9,16 +9,17 @@ from lab.report.provenance import recorded_when
 from lab.report.requests import requests_table
 from lab.report.words import Words
 from lab.run.line import State
+from lab.run.record import RunRecord
 from lab.run.visitors import Look
 from lab.ui.board import Board, fill, from_address
 from lab.ui.channels import channels, my_link
 from lab.ui.controls import Choice, current_language, show_knobs, write_address
 from lab.ui.device import device, me
 from lab.ui.keep import show_keep, shown_record
-from lab.ui.progress import expected_text, show_engine, show_progress
+from lab.ui.progress import show_engine, show_progress
 from lab.ui.recorded import recorded
 from lab.ui.result import show_board_result, show_record_result
-from lab.ui.scene import show_board, show_record, show_recorded
+from lab.ui.scene import show_board, show_expected, show_record, show_recorded
 from lab.ui.style import page_style
 from lab.ui.views.modes import modes_table
 from lab.ui.watch import show_watched
@@ -48,16 +49,16 @@ def show_page() -> None:
 
 
 def _show_news(board: Board, choice: Choice, words: Words) -> None:
-    """How the runs stand that have not ended; else how the engine stands, and what a run would take."""
+    """What is on the stage where that is no run of this visit; how the runs stand that have not ended; else how
+    the engine stands, and what a run would take."""
+    if not board.lanes and shown_record() is None:
+        st.markdown(_first_words(choice, words))
     looks = [look for job in board.jobs if (look := device().look(job)) is not None]
     going = [look.job for look in looks if not look.state.over]
     for job in going:
         show_progress(job, words)
     if not going:
-        show_engine(words)
-        expected = None if choice.spec is None else device().expect(choice.spec)
-        if expected is not None:
-            st.caption(expected_text(expected, words))
+        show_engine(words, choice.spec)
 
 
 def _show(board: Board, choice: Choice, words: Words) -> None:
@@ -97,7 +98,9 @@ def _run(choice: Choice, board: Board, words: Words) -> Board:
             st.warning(words("notice.no_prompts"))
         return board
     try:
-        return fill(device(), choice.spec, me(), board)
+        filled = fill(device(), choice.spec, me(), board)
+        st.session_state["has_run"] = bool(filled.pending) or st.session_state.get("has_run", False)
+        return filled
     except ValueError as error:
         st.error(words("why.wrong", detail=as_typed(error)))
         return board
@@ -120,24 +123,31 @@ def _show_end(look: Look, words: Words) -> None:
     (st.error if look.state is State.FAILED else st.info)(sentence)
 
 
+def _first_words(choice: Choice, words: Words) -> str:
+    record = _first_record(choice)
+    if record is None:
+        return words("empty.lead", about=words(f"scenario.{choice.knobs.scenario}.about"))
+    return words("empty.recorded", when=recorded_when(record), device=as_typed(record.provenance.device))
+
+
+def _first_record(choice: Choice) -> RunRecord | None:
+    """The recorded run of the scenario that is chosen, where one ships."""
+    return recorded(FIRST) if choice.knobs.scenario == FIRST else None
+
+
 def _show_first_visit(choice: Choice, words: Words) -> None:
-    """A recorded run, playing, and one thing to do; the modes and the requests are explained below it."""
-    record = recorded(FIRST)
-    with st.container(key="first_visit"):
-        if record is None:
-            st.subheader(words("empty.title"), anchor=False)
-            st.markdown(words("empty.lead"))
-        else:
-            st.markdown(
-                words("empty.recorded", when=recorded_when(record), device=as_typed(record.provenance.device))
-            )
-            show_recorded(record, choice, words)
-        left, right = st.columns([5, 6], gap="large")
-        with left:
-            st.markdown(f"**{words('empty.modes')}**")
-            st.html(modes_table(choice.knobs, words))
-        with right:
-            st.markdown(f"**{words('empty.list')}**")
-            if choice.workload is not None:
-                with st.container(height=300, border=False):
-                    st.html(requests_table(choice.workload, words))
+    """A recorded run, playing, or the lanes that will be; the modes and the requests are explained below."""
+    record = _first_record(choice)
+    if record is None:
+        show_expected(choice, words)
+    else:
+        show_recorded(record, choice, words)
+    left, right = st.columns([5, 6], gap="large")
+    with left:
+        st.markdown(f"**{words('empty.modes')}**")
+        st.html(modes_table(choice.knobs, words))
+    with right:
+        st.markdown(f"**{words('empty.list')}**")
+        if choice.workload is not None:
+            with st.container(height=300, border=False):
+                st.html(requests_table(choice.workload, words))

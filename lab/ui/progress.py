@@ -7,33 +7,41 @@ import streamlit as st
 from lab.report.markup import as_typed
 from lab.report.words import Words
 from lab.run.job import Progress
+from lab.run.lanes import RunSpec
 from lab.run.line import State
 from lab.run.messages import Loading, Ready
 from lab.run.visitors import EngineState, Expectation, Look
 from lab.ui.device import device, me
+from lab.ui.models import model_name
 
 EVERY = 0.7  # seconds
 
 
-def show_engine(words: Words) -> None:
-    """One line on the engine; it asks again until there is news that stays."""
-    state = device().engine
-    if state.facts is not None or state.sentence:
-        _engine_line(state, words)
+def show_engine(words: Words, spec: RunSpec | None) -> None:
+    """One line on the engine and on what a run of this spec would take; it asks again until there is news that
+    stays."""
+    if device().engine.loading is None:
+        _engine_line(words, spec)
     else:
-        _loading_engine(words)
+        _loading_engine(words, spec)
 
 
 @st.fragment(run_every=EVERY)
-def _loading_engine(words: Words) -> None:
-    state = device().engine
-    _engine_line(state, words)
-    if state.facts is not None or state.sentence:
+def _loading_engine(words: Words, spec: RunSpec | None) -> None:
+    _engine_line(words, spec)
+    if device().engine.loading is None:
         st.rerun()
 
 
-def _engine_line(state: EngineState, words: Words) -> None:
-    st.caption(engine_text(state, words))
+def _engine_line(words: Words, spec: RunSpec | None) -> None:
+    state = device().engine
+    line = engine_text(state, words)
+    if spec is not None:
+        if state.loading is None and state.model != (spec.model or device().model):
+            line += f" · {words('engine.other', model=as_typed(model_name(spec.model)))}"
+        expected = device().expect(spec)
+        line += "" if expected is None else f" · {expected_text(expected, words)}"
+    st.caption(line)
 
 
 def engine_text(state: EngineState, words: Words) -> str:
@@ -41,7 +49,7 @@ def engine_text(state: EngineState, words: Words) -> str:
         return ready_text(state.facts, words)
     if state.sentence:
         return f"{words('engine.failed', detail=as_typed(state.sentence))} {words('engine.again')}"
-    return words("engine.start") if state.loading is None else loading_text(state.loading, words)
+    return loading_text(state.loading or Loading("start", 0, 0), state.model, words)
 
 
 def ready_text(facts: Ready, words: Words) -> str:
@@ -54,11 +62,12 @@ def ready_text(facts: Ready, words: Words) -> str:
     )
 
 
-def loading_text(loading: Loading, words: Words) -> str:
-    key = f"engine.{loading.phase}"
+def loading_text(loading: Loading, model: str, words: Words) -> str:
+    """`model` as in EngineState."""
+    key, name = f"engine.{loading.phase}", as_typed(model_name(model))
     if key not in words or (loading.total == 0 and "{total}" in words.raw(key)):
-        return words("engine.working", phase=loading.phase)
-    return words(key, done=f"{loading.done / 1e6:.0f}", total=f"{loading.total / 1e6:.0f}")
+        return words("engine.working", model=name)
+    return words(key, model=name, done=f"{loading.done / 1e6:.0f}", total=f"{loading.total / 1e6:.0f}")
 
 
 @st.fragment(run_every=EVERY)
@@ -92,12 +101,12 @@ def progress_text(look: Look, words: Words) -> str:
     if look.stopping:
         return words("run.stopping")
     if look.state is State.WAITING:
-        loading = device().engine.loading
-        if loading is not None and look.place == 1:
-            return f"{words('line.next')} ({loading_text(loading, words)})"
+        engine = device().engine
+        if engine.loading is not None and look.place == 1:
+            return f"{words('line.next')} ({loading_text(engine.loading, engine.model, words)})"
         return words("line.place", place=look.place)
     phase = words("phase.starting") if look.progress is None else _phase_text(look.progress, words)
-    return f"{', '.join(words(f'mode.{name}.name') for name in look.modes)}: {phase}"
+    return f"{', '.join(map(words.mode, look.modes))}: {phase}"
 
 
 def _phase_text(progress: Progress, words: Words) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import streamlit as st
 
 from lab.analysis.metrics import LaneMetrics, lane_metrics
-from lab.report.charts import charts
+from lab.report.charts import Chart, charts
+from lab.report.identity import identity_line
 from lab.report.provenance import provenance_line
 from lab.report.requests import requests_table
 from lab.report.score import score_table
@@ -15,7 +19,6 @@ from lab.run.record import RunRecord
 from lab.ui.board import MOST_DRIFT, Board, drift, merged
 from lab.ui.controls import Choice
 from lab.ui.device import device
-from lab.ui.views.answers import answers_table, identity_line
 
 _BAR = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
 
@@ -42,7 +45,7 @@ def show_board_result(board: Board, choice: Choice, words: Words) -> None:
     apart = drift(list(records.values()))
     if apart > MOST_DRIFT:
         st.warning(words("run.drift", percent=f"{apart:.0%}"))
-    if not _is_of(choice, record):
+    if not _is_of(choice, board):
         st.info(words("run.changed"))
     show_record_result(record, words)
 
@@ -50,17 +53,22 @@ def show_board_result(board: Board, choice: Choice, words: Words) -> None:
 def show_record_result(record: RunRecord, words: Words) -> None:
     metrics = [lane_metrics(record, lane) for lane in record.lanes]
     _show_origin(record, metrics, words)
-    tabs = st.tabs([words(f"{name}.tab") for name in ("score", "charts", "answers", "requests_tab")])
+    tabs = st.tabs([words(f"{name}.tab") for name in ("score", "charts", "requests_tab")])
     with tabs[0]:
         st.html(score_table(metrics, words))
     with tabs[1]:
-        for chart in charts(record, metrics, words):
-            st.plotly_chart(chart.figure, key=f"chart_{chart.name}", config=_BAR, alt=chart.alt)
-            st.caption(chart.caption)
+        _show_charts(charts(record, metrics, words))
     with tabs[2]:
-        _show_answers(record, words)
-    with tabs[3]:
         st.html(requests_table(record.workload, words))
+
+
+def _show_charts(made: Sequence[Chart]) -> None:
+    """Two beside each other where there is room; the last, with a panel a lane, alone."""
+    for pair in (made[i : i + 2] for i in range(0, len(made), 2)):
+        for chart, column in zip(pair, st.columns(len(pair), gap="medium"), strict=True):
+            with column:
+                st.plotly_chart(chart.figure, key=f"chart_{chart.name}", config=_BAR, alt=chart.alt)
+                st.caption(chart.caption)
 
 
 def _show_origin(record: RunRecord, metrics: list[LaneMetrics], words: Words) -> None:
@@ -73,20 +81,12 @@ def _show_origin(record: RunRecord, metrics: list[LaneMetrics], words: Words) ->
             st.text(line)
 
 
-def _is_of(choice: Choice, record: RunRecord) -> bool:
+def _is_of(choice: Choice, board: Board) -> bool:
     """Would the knobs as they are now give these lanes?"""
-    if choice.spec is None:
+    asked = choice.spec
+    if asked is None:
         return False
-    asked, ran = choice.spec.workload, record.workload
-    same_requests = [(r.prompt, r.arrival, r.max_new_tokens) for r in asked.requests] == [
-        (r.prompt, r.arrival, r.max_new_tokens) for r in ran.requests
-    ]
-    return same_requests and {lane.policy for lane in record.lanes} <= set(choice.spec.policies)
-
-
-def _show_answers(record: RunRecord, words: Words) -> None:
-    if not record.token_bytes:
-        st.caption(words("answers.none"))
-        return
-    st.html(answers_table(record, words))
-    st.caption(words("answers.padded_note"))
+    ran = {job: look.spec for job in board.jobs if (look := device().look(job)) is not None}
+    lanes = {policy for job, name in board.lanes for policy in ran[job].policies if policy.name == name}
+    same = all(replace(spec, policies=asked.policies) == asked for spec in ran.values())
+    return same and lanes <= set(asked.policies)

@@ -99,10 +99,11 @@ def run_answer(
 
 
 def _texts(look: Look, grown: Sequence[Columns], token_bytes: TokenBytes | None) -> list[tuple[int, str]]:
-    """While a run goes on, of the tokens that are new; at its end of all, for want of a tokenizer before."""
+    """While a run goes on (and its model is loaded), of the tokens that are new; at its end of all, for want of a
+    tokenizer before."""
     if look.record is not None and look.record.token_bytes:
         return list(look.record.token_bytes)
-    if token_bytes is None:
+    if token_bytes is None or look.state is not State.RUNNING:
         return []
     return texts_of((token for c in grown for token in c.token), token_bytes)
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from lab.report.stage_payload import Knob, Source
 from lab.report.words import Words
+from lab.run.lanes import RunSpec
 from lab.run.record import RunRecord
 from lab.ui.board import Board
 from lab.ui.controls import Choice
+from lab.ui.device import be_again, device, me
 from lab.ui.knobs import STOPS, Knobs
 from lab.ui.stage import stage
 
@@ -23,7 +26,21 @@ def show_board(board: Board, choice: Choice, words: Words) -> None:
     """Lanes that run and lanes that have run; the browser fetches their columns itself."""
     situation = situation_of(choice)
     sources = [Source(job, situation=situation) for job in board.jobs]
-    _mount(sources, board.lanes, choice.knobs, words)
+    _mount(sources, board.lanes, choice.knobs, words, expected=expected_of(board))
+
+
+def show_expected(choice: Choice, words: Words) -> None:
+    """Empty lanes: what a run would look like."""
+    _mount([], [], choice.knobs, words, expected=choice.spec)
+
+
+def expected_of(board: Board) -> RunSpec | None:
+    """What is to come where some lane has not begun; None where all have."""
+    looks = {job: look for job in board.jobs if (look := device().look(job)) is not None}
+    if all(look.record is not None for look in looks.values()):
+        return None
+    policies = [p for job, name in board.lanes if job in looks for p in looks[job].spec.policies if p.name == name]
+    return replace(next(reversed(looks.values())).spec, policies=tuple(policies))
 
 
 def show_record(record: RunRecord, choice: Choice, words: Words) -> None:
@@ -46,7 +63,13 @@ def situation_of(choice: Choice) -> str:
 
 
 def _mount(
-    sources: list[Source], lanes: Sequence[tuple[str, str]], knobs: Knobs, words: Words, autoplay: bool = False
+    sources: list[Source],
+    lanes: Sequence[tuple[str, str]],
+    knobs: Knobs,
+    words: Words,
+    *,
+    autoplay: bool = False,
+    expected: RunSpec | None = None,
 ) -> None:
     stage(
         sources,
@@ -54,16 +77,23 @@ def _mount(
         lanes=lanes,
         knobs=[Knob(name, STOPS[name], value) for name, value in knobs.on_stage.items()],
         revision=str(st.session_state.get("revision", 0)),
+        expected=expected,
+        owner=me(),
         autoplay=autoplay,
         scale=PRESENT_SCALE if st.session_state.get("present") else 1.0,
         key=KEY,
         on_knobs=_let_go,
         on_finished=_nothing,
+        on_owner=_come_back,
     )
 
 
 def _nothing() -> None:
     """A run has ended: the rerun that this causes draws its result."""
+
+
+def _come_back() -> None:
+    be_again(st.session_state[KEY].get("owner"))
 
 
 def _let_go() -> None:

@@ -4,9 +4,9 @@ from functools import cache
 from pathlib import Path
 
 _PAGE = Path(__file__).resolve().parents[2] / "assets" / "page.css"
-# For a projector the stage has the room: what to run is set before, and the sliders are the stage's own.
+# For a projector the stage has all the width; its letters grow with the screen (assets/stage/main.js).
 _PROJECTOR = (
-    ".st-key-knobs_what { display: none; } .stMainBlockContainer { max-width: none; padding: 0.5rem 1rem; }"
+    ".stMainBlockContainer { max-width: none; padding: 0.25rem 1rem 2rem; }.st-key-knobs_what h1 { display: none; }"
 )
 
 

@@ -8,6 +8,7 @@ from lab.report.stage_payload import Source
 from lab.report.words import Words
 from lab.ui.board import Board
 from lab.ui.channels import channels
+from lab.ui.scene import expected_of
 from lab.ui.stage import stage
 
 EVERY = 2.0  # seconds between two looks for a new board
@@ -23,7 +24,8 @@ def show_watched(token: str, words: Words) -> None:
         st.info(words("watch.nothing_yet"))
     else:
         st.caption(words("watch.note"))
-        stage([Source(job) for job in board.jobs], words.language, lanes=board.lanes, key="watched")
+        sources = [Source(job) for job in board.jobs]
+        stage(sources, words.language, lanes=board.lanes, expected=expected_of(board), key="watched")
 
 
 @st.fragment(run_every=EVERY)

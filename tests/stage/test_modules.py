@@ -8,6 +8,7 @@ import pytest
 from lab.report.stage_assets import FOLDER, modules, stage_css, stage_js
 from lab.report.words import LANGUAGES, texts
 from lab.run.line import Why
+from lab.scheduling.hybrid import RULES
 from lab.scheduling.policy import MODES, Reason
 
 KINDS = ("left", "refilled", "finished", "memory")
@@ -27,7 +28,9 @@ FAMILIES = {
     "stage.event.${}": ("any", *KINDS),
     "stage.legend.${}": ("useful", "prompt", "padding", "dead", "empty", "used", "reserved"),
     "stage.rule.${}": ("car", "full", "timer", "line"),
-    "stage.origin.${}": ("predicted", "recorded"),
+    "stage.origin.${}": ("predicted", "recorded", "expected"),
+    "stage.turned.${}": tuple(f"{sign}_{rule}" for sign in ("with", "without") for rule in RULES),
+    "stage.request.${}": ("same", "differs"),
     "stage.panel.${}": ("answers", "reasons"),
     "stage.knob.${}": KNOBS,
     "stage.knob.value.${}": KNOBS,
