@@ -86,10 +86,11 @@ class CostModel:
     coefficients: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if len(self.coefficients) != FIXED + len(KNOTS) or not all(0 <= c < float("inf") for c in self.coefficients):
+        needed = FIXED + len(KNOTS)
+        if len(self.coefficients) != needed or not all(0 <= c < float("inf") for c in self.coefficients):
             raise ValueError(
                 f"the cost model has coefficients {self.coefficients}; "
-                f"it needs {FIXED + len(KNOTS)} numbers, none of them negative"
+                f"it needs {needed} numbers, none of them negative"
             )
 
     def seconds(self, sizes: Sizes) -> float:

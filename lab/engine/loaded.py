@@ -79,6 +79,12 @@ class Engine:
         self._best_read = max(self._best_read, machine.read_bandwidth(self.executor.device))
         return self._best_read
 
+    def matmul_flops(self) -> float:
+        """Operations a second that the device reaches in large products of this dtype; measured anew each time."""
+        from lab.engine import machine
+
+        return machine.matmul_flops(self.executor.device, self.executor.model.dtype)
+
 
 def let_waiting_threads_sleep() -> None:
     """Tell OpenMP to spin for about 0.1 ms where threads wait for each other, then sleep.

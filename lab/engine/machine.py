@@ -13,6 +13,7 @@ import torch
 
 READ_BYTES = 2**30
 READ_REPEATS = 5
+SIDE, PRODUCTS = 2048, 8  # of the square matrices whose products are timed, and how many of these
 
 
 def pick_device(device: str) -> torch.device:
@@ -89,6 +90,17 @@ def read_bandwidth(device: torch.device) -> float:
         data.sum().item()
         best = min(best, time.perf_counter() - start)
     return data.nbytes / best
+
+
+def matmul_flops(device: torch.device, dtype: torch.dtype) -> float:
+    """Floating-point operations a second in products of large matrices: the best of a few."""
+    a = torch.ones((SIDE, SIDE), dtype=dtype, device=device)
+    best = float("inf")
+    for _ in range(PRODUCTS):
+        start = time.perf_counter()
+        (a @ a)[0, 0].item()  # waits for the device
+        best = min(best, time.perf_counter() - start)
+    return 2 * SIDE**3 / best
 
 
 def _container_leaves() -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lab.engine.cost_model import Sizes
+from lab.scheduling.memory_check import THRESHOLD
 from lab.spec.devices import Accelerator
 from lab.spec.flops import flops_of
 from lab.spec.model_shape import ModelShape
@@ -69,13 +70,22 @@ class Roofline:
         return self.efficiency.host_s + linear + attention
 
     @property
+    def memory_of_weights(self) -> int:
+        """Bytes; the input embedding, of which a step reads a few rows, lies there as a whole."""
+        return self.shape.parameters * BYTES
+
+    @property
     def free_bytes(self) -> int:
-        """Memory that the weights leave. ValueError where they do not fit."""
-        weights = self.shape.parameters * BYTES
-        free = int(self.device.memory_bytes - weights)
-        if free <= 0:
+        """Memory beside the weights."""
+        return int(self.device.memory_bytes) - self.memory_of_weights
+
+    @property
+    def kv_bytes(self) -> float:
+        """What 0.9 of the memory leaves beside the weights. ValueError where that is nothing."""
+        limit = THRESHOLD * self.device.memory_bytes
+        if limit <= self.memory_of_weights:
             raise ValueError(
-                f"{self.shape.name} in bf16 takes {weights / 1e9:.1f} GB and {self.device.name} has "
-                f"{self.device.memory_bytes / 1e9:.0f} GB; choose a larger device or a smaller model"
+                f"{self.shape.name} in bf16 takes {self.memory_of_weights / 1e9:.1f} GB and {THRESHOLD:g} of "
+                f"{self.device.name}'s memory is {limit / 1e9:.1f} GB; choose a larger device or a smaller model"
             )
-        return free
+        return limit - self.memory_of_weights

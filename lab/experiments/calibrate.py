@@ -61,6 +61,7 @@ def calibrate(engine: Engine, report: Report) -> Calibration:
         fingerprint=engine.fingerprint,
         folder=str(engine.folder or ""),
         free_bytes=free_bytes,
+        flops_per_s=engine.matmul_flops(),
         samples=found.samples,
         held_out=found.held_out,
         error=found.error,

@@ -31,8 +31,8 @@ def provenance_of(engine: Engine, reference: Sequence[float], free_eos: bool = F
         dtype=engine.dtype,
         device=engine.device,
         threads=engine.threads,
-        versions=_versions(),
-        commit=_commit(),
+        versions=versions(),
+        commit=commit(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         weight_bytes=engine.weight_bytes,
         kv_bytes_per_token=engine.kv_bytes_per_token,
@@ -41,7 +41,8 @@ def provenance_of(engine: Engine, reference: Sequence[float], free_eos: bool = F
     )
 
 
-def _versions() -> tuple[tuple[str, str], ...]:
+def versions() -> tuple[tuple[str, str], ...]:
+    """(package, version) of what computes here, the lab itself first."""
     found = [("batching-lab", __version__), ("python", platform.python_version())]
     for package in _PACKAGES:
         try:
@@ -51,7 +52,7 @@ def _versions() -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _commit() -> str:
+def commit() -> str:
     """The commit of this checkout, with a + where files differ from it; "" outside a checkout."""
     try:
         told = subprocess.run(

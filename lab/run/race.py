@@ -12,7 +12,6 @@ from lab.run.lane import Lane
 
 def race(lanes: Sequence[Lane]) -> Iterator[Lane]:
     """Run the lanes to their ends; yields after every decision the lane that took it."""
-    while not all(lane.done for lane in lanes):
-        lane = min(lanes, key=lambda x: x.time)
+    while not (lane := min(lanes, key=lambda x: x.time)).done:
         lane.advance()
         yield lane

@@ -20,6 +20,6 @@ class Flops(NamedTuple):
 
 
 def flops_of(shape: ModelShape) -> Flops:
-    """The output head counts at every position, as decoding has it; an embedding that is only looked up does not."""
+    """The output head counts at every position, as in decoding; an embedding that is only looked up never does."""
     attention = 4 * shape.layers * shape.heads * shape.head_dim
     return Flops(2 * shape.parameters_read_per_step, attention, attention // 2)

@@ -33,6 +33,14 @@ def test_the_parts_between_the_knots_add_up_to_the_positions():
         assert sum(terms(Sizes(positions, 0, 0, 0))[5:]) == positions
 
 
+@given(coefficients, sizes)
+def test_seconds_are_the_sum_of_coefficients_times_terms(coefficients, sizes):
+    if not sizes.prompts:
+        sizes = sizes._replace(squares=0)
+    expected = sum(c * t for c, t in zip(coefficients, terms(sizes), strict=True))
+    assert CostModel(coefficients).seconds(sizes) == pytest.approx(expected)
+
+
 @given(coefficients, sizes, sizes)
 def test_a_larger_step_is_never_predicted_to_be_quicker(coefficients, a, b):
     cost = CostModel(coefficients)
@@ -87,8 +95,8 @@ def test_many_positions_are_limited_by_operations_not_by_bandwidth():
 
 
 def test_a_model_that_does_not_fit_a_device_is_refused_with_the_numbers():
-    with pytest.raises(ValueError, match=r"takes 141\.1 GB and H100 has 80 GB"):
-        _ = Roofline(ACCELERATORS["H100"], WELL_KNOWN["Llama-3.1-70B"]).free_bytes
+    with pytest.raises(ValueError, match=r"takes 141\.1 GB and 0\.9 of H100's memory is 72\.0 GB"):
+        _ = Roofline(ACCELERATORS["H100"], WELL_KNOWN["Llama-3.1-70B"]).kv_bytes
 
 
 @pytest.mark.parametrize("wrong", [{"bandwidth": 0}, {"flops": 1.1}, {"host_s": -1}])
