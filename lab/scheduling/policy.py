@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from lab.scheduling.memory import padded_reservation, ragged_reservation
 from lab.scheduling.order import FIRST_COME, Order, Waiting, in_buckets, nearest_first, ranked
+from lab.scheduling.three_lists import turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Policy:
     overtake_limit          with refill: seconds a request that does not fit the KV budget may be passed by
                             those behind it that do; after that, seats are held for it
     order                   who goes first among the waiting
+    three_lists             of `order` only the boundaries count, as in lab.scheduling.three_lists: to compare with
     """
 
     name: str
@@ -43,6 +45,7 @@ class Policy:
     max_num_batched_tokens: int = 2048
     overtake_limit: float = 1.0
     order: Order = FIRST_COME
+    three_lists: bool = False
 
     def __post_init__(self) -> None:
         if self.max_batch_size < 1:
@@ -65,6 +68,8 @@ class Policy:
             raise ValueError(f"max_num_batched_tokens is {self.max_num_batched_tokens}; it must be at least 1")
         if math.isnan(self.overtake_limit) or self.overtake_limit < 0:
             raise ValueError(f"overtake_limit is {self.overtake_limit} s; it must be 0 or more")
+        if self.three_lists and (self.refill or math.isinf(self.max_queue_delay)):
+            raise ValueError("three_lists needs a window that ends, and no refill")
 
     @property
     def bucket_wait_limit(self) -> float:
@@ -77,6 +82,8 @@ class Policy:
     def passing_limit(self) -> float:
         """Seconds after which a request is passed no more: whoever leaves from then on leaves with somebody who
         came before it, or with itself. inf: the urgent may pass it for ever."""
+        if self.three_lists:
+            return math.inf
         limits = [self.order.overtaking_limit]
         if self.refill:
             limits.append(self.overtake_limit)
@@ -174,10 +181,20 @@ def decide(policy: Policy, view: View) -> Decision:
         return Decode(Reason.NOBODY_WAITS) if view.batch_open else Wait(view.next_arrival, Reason.NOBODY_WAITS)
     if not view.seats_free:
         return Decode(Reason.SEATS_FULL)
+    if policy.three_lists:
+        return _three_lists(policy, view)
     batch = _next_batch(policy, view)
     if view.batch_open:
         return Admit(batch.requests, Reason.SEAT_FREE) if batch.requests else Decode(batch.stopped_by)
     return _leave_or_wait(policy, view, batch)
+
+
+def _three_lists(policy: Policy, view: View) -> Decision:
+    found = turn(policy.order.boundaries, view.seats_free, policy.max_queue_delay, view.waiting, view.now)
+    if not found.requests:
+        return Wait(min(found.until, view.next_arrival), Reason.WINDOW_OPEN)
+    requests, _ = _who_fits(policy, view, found.requests)
+    return Admit(requests, Reason.BATCH_FULL if found.full else Reason.WINDOW_OVER)
 
 
 class _Batch(NamedTuple):
