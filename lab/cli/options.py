@@ -24,6 +24,12 @@ DEFAULT_MODEL = "smollm2-135m"
 
 def add_run_options(command: argparse.ArgumentParser) -> None:
     """What to run, under which rules, on what."""
+    add_work_options(command)
+    add_model_options(command)
+
+
+def add_work_options(command: argparse.ArgumentParser) -> None:
+    """What to run, under which rules."""
     add = command.add_argument
     add("--scenario", metavar="NAME", help=f"one of {', '.join(SCENARIOS)} (default: chat, or own with --prompts)")
     add("--modes", default=",".join(MODES), metavar="A,B", help=f"among {', '.join(MODES)} (default: all four)")
@@ -35,7 +41,6 @@ def add_run_options(command: argparse.ArgumentParser) -> None:
     add("--trace", type=path, metavar="FILE", help="replay real requests, cut as the command trace shows")
     add_trace_options(command)
     add_order_options(command)
-    add_model_options(command)
     add("--seed", type=int, default=0, help="of prompts, lengths and arrivals (default: 0)")
     add(
         "--kv-budget-mb", type=float, metavar="MB", help="KV cache of each lane (default: its share of free memory)"

@@ -32,8 +32,13 @@ def run_json(record: RunRecord, slo: Slo | None) -> dict[str, Any]:
             "source": record.workload.source,
         },
         "lanes": {lane.name: _lane_json(record, lane_metrics(record, lane, slo)) for lane in record.lanes},
-        "tokens_identical": _identity_json(token_identity(record)),
+        "tokens_identical": _identity_json(token_identity(record)) if _has_tokens(record) else None,
     }
+
+
+def _has_tokens(record: RunRecord) -> bool:
+    """A prediction has the lengths of answers, not their tokens."""
+    return record.provenance.kind != "predicted"
 
 
 def _lane_json(record: RunRecord, m: LaneMetrics) -> dict[str, Any]:
@@ -91,14 +96,17 @@ def run_text(record: RunRecord, slo: Slo | None) -> str:
     lines += [f"{name:22}" + "".join(f"{show(m):>14}" for m in lanes) for name, show in _ROWS]
     if slo is not None:
         lines.append(f"{'goodput, req/s':22}" + "".join(f"{_number(m.goodput):>14}" for m in lanes))
-    if len(record.lanes) > 1:
+    if len(record.lanes) > 1 and _has_tokens(record):
         lines += ["", identity_sentence(token_identity(record), p.dtype)]
     lines += order_lines(record)
     lines += [f"{lane.name}: request {n} refused: {why}" for lane in record.lanes for n, why in lane.refused]
+    return "\n".join(lines + (_answer_lines(record) if _has_tokens(record) else []))
+
+
+def _answer_lines(record: RunRecord) -> list[str]:
     answers = answer_texts(record, record.lanes[0])
-    lines += ["", f"answers ({record.lanes[0].name}):"]
-    lines += [f"{number:4}  {' '.join(text.split())}" for number, text in sorted(answers.items())]
-    return "\n".join(lines)
+    lines = [f"{number:4}  {' '.join(text.split())}" for number, text in sorted(answers.items())]
+    return ["", f"answers ({record.lanes[0].name}):", *lines]
 
 
 def identity_sentence(identity: Identity, dtype: str) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lab.engine.loaded import Engine
 
 SHIPPED = Path(__file__).parents[2] / "assets" / "lengths"
+OF_DEFAULT_MODEL = "c02ffd16578151e3-bf16"  # the shipped book of SmolLM2-135M-Instruct
 SEATS = 16
 
 
