@@ -1,1 +1,1 @@
-"""What a record looks like: words, colours, figures, tables as HTML, and the file that leaves the lab. No session."""
+"""What a record looks like: words, colours, charts, tables as HTML, and the file that leaves the lab. No page."""

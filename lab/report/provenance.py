@@ -39,6 +39,18 @@ def _settings(record: RunRecord, words: Words) -> list[str]:
     return [settings, *(words("provenance.window", window=f"{w * 1e3:g}") for w in windows)]
 
 
+def settings_line(record: RunRecord, words: Words) -> str:
+    """What was run on what, in one line: the caption of every chart."""
+    p = record.provenance
+    parts = [
+        *_settings(record, words),
+        words("provenance.what", model=p.model, device=p.device, dtype=p.dtype, threads=p.threads),
+        words(f"provenance.{p.kind}", time=_local_time(p.created)),
+        *([record.workload.source] if record.workload.source else []),
+    ]
+    return " · ".join(parts)
+
+
 def recorded_when(record: RunRecord) -> str:
     """The day on which it was recorded."""
     return datetime.fromisoformat(record.provenance.created).strftime("%Y-%m-%d")

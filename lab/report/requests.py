@@ -7,11 +7,11 @@ from lab.report.words import Words
 from lab.workload.request import Request, Workload
 
 
-def requests_table(workload: Workload, words: Words) -> str:
-    """HTML; prompts are shown whole, as typed."""
+def requests_table(workload: Workload, words: Words, most: int | None = None) -> str:
+    """HTML; prompts are shown as typed, whole or their first `most` characters."""
     head = [words(f"requests.{name}") for name in ("number", "arrival", "longest", "prompt")]
     rows = [
-        [str(r.id), _arrival(r, words), words("requests.tokens", n=r.max_new_tokens), r.prompt]
+        [str(r.id), _arrival(r, words), words("requests.tokens", n=r.max_new_tokens), _cut(r.prompt, most)]
         for r in workload.requests
     ]
     return table(head, rows, kind="requests", caption=words("requests_tab.tab"))
@@ -21,3 +21,7 @@ def _arrival(request: Request, words: Words) -> str:
     if request.follows is None:
         return f"{request.arrival:.2f} s"
     return words("requests.follows", number=request.follows, seconds=f"{request.arrival:.2f}")
+
+
+def _cut(text: str, most: int | None) -> str:
+    return text if most is None or len(text) <= most else f"{text[: most - 1]}…"

@@ -15,7 +15,7 @@ Value = float | None
 _MS, _PERCENT, _MB = 1e3, 100.0, 1e-6
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
     """`scale` turns the metric's own unit into the one shown, with `places` decimals; `better` marks the best."""
 
     key: str
@@ -26,29 +26,31 @@ class _Row(NamedTuple):
     p99_of: Callable[[LaneMetrics], Summary] | None = None
 
 
-def _rows(base: float | None) -> tuple[_Row, ...]:
+def rows(base: float | None) -> tuple[Row, ...]:
+    """All metrics, in the order shown; `base` is the throughput that gains are relative to."""
+
     def gain(m: LaneMetrics) -> Value:
         return m.throughput / base if base and m.throughput is not None else None
 
     return (
-        _Row("throughput", lambda m: m.throughput, places=1, better=max),
-        _Row("gain", gain, places=1, better=max),
-        _Row("makespan", lambda m: m.makespan, better=min),
-        _Row("ttft_p50", lambda m: m.ttft.p50, better=min),
-        _Row("ttft_p99", lambda m: m.ttft.p99, better=min, p99_of=lambda m: m.ttft),
-        _Row("tpot_mean", lambda m: m.tpot.mean, _MS, 1, min),
-        _Row("itl_p99", lambda m: m.itl.p99, _MS, 1, min, lambda m: m.itl),
-        _Row("e2e_p50", lambda m: m.e2e.p50, better=min),
-        _Row("e2e_p99", lambda m: m.e2e.p99, better=min, p99_of=lambda m: m.e2e),
-        _Row("queue_p50", lambda m: m.queue_delay.p50, better=min),
-        _Row("occupancy", lambda m: m.slot_occupancy, _PERCENT, 0),
-        _Row("straggler", lambda m: m.straggler_waste, _PERCENT, 0, min),
-        _Row("padding", lambda m: m.padding_waste, _PERCENT, 0, min),
-        _Row("kv_reserved", lambda m: m.kv_peak_reserved_bytes, _MB, 1),
-        _Row("kv_used", lambda m: m.kv_peak_used_bytes, _MB, 1),
-        _Row("mbu", lambda m: m.mbu, _PERCENT, 0),
-        _Row("steps", lambda m: m.steps, places=0),
-        _Row("refused", lambda m: m.refused, places=0),
+        Row("throughput", lambda m: m.throughput, places=1, better=max),
+        Row("gain", gain, places=1, better=max),
+        Row("makespan", lambda m: m.makespan, better=min),
+        Row("ttft_p50", lambda m: m.ttft.p50, better=min),
+        Row("ttft_p99", lambda m: m.ttft.p99, better=min, p99_of=lambda m: m.ttft),
+        Row("tpot_mean", lambda m: m.tpot.mean, _MS, 1, min),
+        Row("itl_p99", lambda m: m.itl.p99, _MS, 1, min, lambda m: m.itl),
+        Row("e2e_p50", lambda m: m.e2e.p50, better=min),
+        Row("e2e_p99", lambda m: m.e2e.p99, better=min, p99_of=lambda m: m.e2e),
+        Row("queue_p50", lambda m: m.queue_delay.p50, better=min),
+        Row("occupancy", lambda m: m.slot_occupancy, _PERCENT, 0),
+        Row("straggler", lambda m: m.straggler_waste, _PERCENT, 0, min),
+        Row("padding", lambda m: m.padding_waste, _PERCENT, 0, min),
+        Row("kv_reserved", lambda m: m.kv_peak_reserved_bytes, _MB, 1),
+        Row("kv_used", lambda m: m.kv_peak_used_bytes, _MB, 1),
+        Row("mbu", lambda m: m.mbu, _PERCENT, 0),
+        Row("steps", lambda m: m.steps, places=0),
+        Row("refused", lambda m: m.refused, places=0),
     )
 
 
@@ -57,11 +59,11 @@ def score_table(metrics: Sequence[LaneMetrics], words: Words) -> str:
     base = next((m.throughput for m in metrics if m.lane == "none"), None)
     head = ["", *(with_swatch(m.lane, mode_colour(m.lane)) for m in metrics)]
     beside_the_point = {"gain": base is None, "refused": not any(m.refused for m in metrics)}
-    rows = [_cells(row, metrics, words) for row in _rows(base) if not beside_the_point.get(row.key)]
-    return table(head, rows, kind="score", caption=words("score.tab"))
+    made = [_cells(row, metrics, words) for row in rows(base) if not beside_the_point.get(row.key)]
+    return table(head, made, kind="score", caption=words("score.tab"))
 
 
-def _cells(row: _Row, metrics: Sequence[LaneMetrics], words: Words) -> list[str]:
+def _cells(row: Row, metrics: Sequence[LaneMetrics], words: Words) -> list[str]:
     values = [row.of(m) for m in metrics]
     name = explained(
         words(f"score.{row.key}.name"), words(f"score.{row.key}.unit"), words(f"score.{row.key}.means")
@@ -79,7 +81,7 @@ def _cells(row: _Row, metrics: Sequence[LaneMetrics], words: Words) -> list[str]
     return cells
 
 
-def _best(row: _Row, values: Sequence[Value]) -> Value | str:
+def _best(row: Row, values: Sequence[Value]) -> Value | str:
     """The best value; nothing that a value equals where there is none, or all are alike."""
     known = [v for v in values if v is not None]
     if row.better is None or len(set(known)) < 2:

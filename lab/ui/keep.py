@@ -8,13 +8,13 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from lab.analysis.tables import csv_text, metrics_table, requests_table
 from lab.report.markup import as_code
 from lab.report.words import Words
 from lab.run.record import RunRecord
-from lab.run.record_file import from_json, to_json
+from lab.run.record_file import from_json
 from lab.ui.board import Board
 from lab.ui.channels import my_link
+from lab.ui.exports import show_downloads
 from lab.ui.result import finished_record
 
 MOST_KEPT = 12
@@ -32,7 +32,7 @@ def show_keep(board: Board, words: Words) -> None:
     with st.container(horizontal=True, gap="small", key="keep"):
         _share(words)
         if record is not None:
-            _downloads(record, words)
+            show_downloads(record, _kept(), words)
         with st.popover(words("keep.runs"), width="content"):
             if record is not None:
                 _keep_this(record, words)
@@ -71,20 +71,6 @@ def _for_others(base: str) -> str:
 def _query() -> str:
     """The address of the settings alone: a run is forgotten one day, settings are not."""
     return urlencode({name: value for name, value in st.query_params.to_dict().items() if name != "run"})
-
-
-def _downloads(record: RunRecord, words: Words) -> None:
-    stem = f"batching-lab-{record.workload.name}"
-    files = (
-        ("record.json", "application/json", lambda: to_json(record)),
-        ("metrics.csv", "text/csv", lambda: csv_text(metrics_table(record))),
-        ("requests.csv", "text/csv", lambda: csv_text(requests_table(record))),
-    )
-    with st.popover(words("keep.download"), width="content"):
-        for name, mime, make in files:
-            st.download_button(
-                name, make, file_name=f"{stem}-{name}", mime=mime, on_click="ignore", key=f"get_{name}"
-            )
 
 
 def _keep_this(record: RunRecord, words: Words) -> None:
@@ -127,7 +113,9 @@ def _take_file() -> None:
             raise ValueError(f"{len(_kept())} runs are kept already; reload the page to begin anew")
         record = from_json(file.getvalue().decode("utf-8"))
         name = _free_name(file.name[:40])
-        _kept()[name] = replace(record, provenance=replace(record.provenance, kind="recorded"))
+        if record.provenance.kind == "measured":  # what was predicted stays so
+            record = replace(record, provenance=replace(record.provenance, kind="recorded"))
+        _kept()[name] = record
         st.session_state["kept_shown"] = name
     except ValueError as error:
         st.session_state["keep_error"] = str(error)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
 
 from lab.analysis.metrics import LaneMetrics, lane_metrics
-from lab.report.charts import Chart, charts
+from lab.report.charts.record import charts
 from lab.report.identity import identity_line
 from lab.report.provenance import provenance_line
 from lab.report.requests import requests_table
@@ -17,10 +16,9 @@ from lab.report.words import Words
 from lab.run.line import State
 from lab.run.record import RunRecord
 from lab.ui.board import MOST_DRIFT, Board, drift, merged
+from lab.ui.charts import show_charts
 from lab.ui.controls import Choice
 from lab.ui.device import device
-
-_BAR = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
 
 
 def finished_records(board: Board) -> dict[str, RunRecord]:
@@ -57,18 +55,9 @@ def show_record_result(record: RunRecord, words: Words) -> None:
     with tabs[0]:
         st.html(score_table(metrics, words))
     with tabs[1]:
-        _show_charts(charts(record, metrics, words))
+        show_charts(charts(record, metrics, words), record.workload.name, words)
     with tabs[2]:
         st.html(requests_table(record.workload, words))
-
-
-def _show_charts(made: Sequence[Chart]) -> None:
-    """Two beside each other where there is room; the last, with a panel a lane, alone."""
-    for pair in (made[i : i + 2] for i in range(0, len(made), 2)):
-        for chart, column in zip(pair, st.columns(len(pair), gap="medium"), strict=True):
-            with column:
-                st.plotly_chart(chart.figure, key=f"chart_{chart.name}", config=_BAR, alt=chart.alt)
-                st.caption(chart.caption)
 
 
 def _show_origin(record: RunRecord, metrics: list[LaneMetrics], words: Words) -> None:

@@ -93,7 +93,7 @@ def test_a_run_shows_its_progress_then_lanes_score_answers_and_origin(page, wait
     at = finish(at, wait_for)
     assert not at.exception
     assert [lane["lane"] for lane in stage(at)["lanes"]] == list(MODES)
-    assert len(at.get("plotly_chart")) == 5
+    assert len(at.get("plotly_chart")) == 6
     assert "Throughput" in html(at)
     assert "Measured here at" in texts(at)
     assert "4 of 4 answers are the same in all modes" in texts(at)

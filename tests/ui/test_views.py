@@ -3,9 +3,9 @@
 import pytest
 
 from lab.analysis.metrics import lane_metrics
-from lab.report.charts import charts
+from lab.report.charts.kv import kv_alt, kv_figure
+from lab.report.charts.record import charts
 from lab.report.identity import identity_line
-from lab.report.kv import kv_alt, kv_figure
 from lab.report.provenance import provenance_line
 from lab.report.requests import requests_table
 from lab.report.score import score_table
@@ -122,9 +122,10 @@ def _with_last_token(record, name, request, token):
 def test_every_chart_has_a_line_a_mode_a_caption_and_words_for_what_it_shows(make_record):
     record = make_record([2, 5])
     made = charts(record, metrics_of(record), EN)
-    assert [chart.name for chart in made] == ["ttft", "e2e", "queue", "tokens", "kv"]
+    assert [chart.name for chart in made] == ["ttft", "e2e", "tpot", "queue", "tokens", "kv"]
     for chart in made[:-1]:
-        assert [trace.name for trace in chart.figure.data] == list(MODES)
+        assert [trace.name for trace in chart.figure.data if trace.mode == "lines"] == list(MODES)
+        assert [trace.text for trace in chart.figure.data if trace.mode != "lines"] == [(name,) for name in MODES]
     assert all(chart.caption and chart.alt for chart in made)
-    tokens = {trace.name: trace.y[-1] for trace in made[3].figure.data}
+    tokens = {trace.name: trace.y[-1] for trace in made[4].figure.data if trace.mode == "lines"}
     assert tokens == dict.fromkeys(MODES, 7)

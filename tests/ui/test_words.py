@@ -46,6 +46,7 @@ def test_everything_that_can_happen_has_a_text(language):
 
 def test_every_key_that_the_code_names_exists_and_every_key_is_named_somewhere():
     files = [path for room in ("ui", "report") for path in (FOLDER.parents[1] / room).rglob("*.py")]
+    files.append(FOLDER.parents[2] / "assets" / "report" / "report.html")
     code = "".join(path.read_text(encoding="utf-8") for path in files)
     named = set(re.findall(r'words\(\s*"([a-z0-9_.]+)"', code))
     assert named - texts("en").keys() == set()

@@ -6,13 +6,17 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from lab.analysis.metrics import LaneMetrics
-from lab.analysis.series import Series, end_of, lane_series
+from lab.analysis.series import end_of, lane_series
+from lab.report.charts.steps import thinned
+from lab.report.charts.style import dress, plain
 from lab.report.palette import mode_colour
+from lab.report.provenance import settings_line
 from lab.report.words import Words
 from lab.run.record import RunRecord
 
 LANE_PX = 92
 AROUND_PX = 90
+LEFT_PX = 140
 
 
 def kv_figure(record: RunRecord, words: Words) -> go.Figure:
@@ -22,48 +26,38 @@ def kv_figure(record: RunRecord, words: Words) -> go.Figure:
     most = 0.0
     for row, lane in enumerate(record.lanes, start=1):
         series = lane_series(record.workload, lane)
-        colour = mode_colour(lane.name)
+        colour, name_of_mode = mode_colour(lane.name), plain(words.mode(lane.name))
         most = max(most, series.kv_reserved.peak * megabytes)
         drawn = (("reserved", series.kv_reserved, "dash", 0.12), ("used", series.kv_used, "solid", 0.45))
         for name, one, dash, fill in drawn:
-            x, y = _steps(one, end_of(lane), megabytes)
+            x, y = thinned(one, end_of(lane), megabytes)
             line = go.Scatter(
                 x=x, y=y, mode="lines", name=words(f"kv.{name}"), legendgroup=name, showlegend=False,
                 line={"shape": "hv", "color": colour, "dash": dash, "width": 1.6},
                 fill="tozeroy", fillcolor=_faded(colour, fill),
-                hovertemplate=f"{words(f'kv.{name}')} %{{y:.1f}} MB, %{{x:.2f}} s<extra>{lane.name}</extra>",
+                hovertemplate=f"{words(f'kv.{name}')} %{{y:.1f}} MB, %{{x:.2f}} s<extra>{name_of_mode}</extra>",
             )  # fmt: skip
             figure.add_trace(line, row=row, col=1)
         axis = "" if row == 1 else str(row)
         figure.add_annotation(
-            text=f"<b>{lane.name}</b>", xref="paper", yref=f"y{axis} domain", x=-0.055, y=0.5,
+            text=f"<b>{name_of_mode}</b>", xref="paper", yref=f"y{axis} domain", x=-0.055, y=0.5,
             xanchor="right", showarrow=False, font={"size": 14},
         )  # fmt: skip
     _draw_legend(figure, words)
     figure.update_yaxes(range=[0, most * 1.1 or 1.0], nticks=3, fixedrange=True, ticksuffix=" MB", zeroline=False)
     figure.update_xaxes(range=[0, longest * 1.005], zeroline=False)
     figure.update_xaxes(title_text=words("slots.time"), title_standoff=4, row=len(record.lanes), col=1)
-    figure.update_layout(
-        height=LANE_PX * len(record.lanes) + AROUND_PX,
-        margin={"l": 140, "r": 20, "t": 28, "b": 36},
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "entrywidth": 90},
-        legend_itemclick=False,
-        legend_itemdoubleclick=False,
-    )
+    dress(figure, settings_line(record, words), LANE_PX * len(record.lanes) + AROUND_PX, LEFT_PX)
+    figure.update_layout(legend_entrywidth=90, legend_itemclick=False, legend_itemdoubleclick=False)
     return figure
 
 
 def kv_alt(record: RunRecord, metrics: list[LaneMetrics], words: Words) -> str:
     peaks = ", ".join(
-        f"{m.lane} {m.kv_peak_reserved_bytes / 1e6:.1f} / {m.kv_peak_used_bytes / 1e6:.1f} MB" for m in metrics
+        f"{words.mode(m.lane)} {m.kv_peak_reserved_bytes / 1e6:.1f} / {m.kv_peak_used_bytes / 1e6:.1f} MB"
+        for m in metrics
     )
     return words("kv.alt", peaks=peaks)
-
-
-def _steps(series: Series, end: float, megabytes: float) -> tuple[list[float], list[float]]:
-    """From 0 to the lane's end."""
-    x, y = [0.0, *series.times], [0.0, *(v * megabytes for v in series.values)]
-    return [*x, max(end, x[-1])], [*y, y[-1]]
 
 
 def _draw_legend(figure: go.Figure, words: Words) -> None:

@@ -1,84 +1,67 @@
-"""Charts of a finished record: latency distribution, queue, tokens and KV cache over time. One style for all."""
+"""Charts of one record: latency distributions, queue, tokens and KV cache over time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
-
-import plotly.graph_objects as go
+from collections.abc import Callable
 
 from lab.analysis.metrics import LaneMetrics
 from lab.analysis.series import LaneSeries, Series, end_of, lane_series
 from lab.analysis.timeline import RequestTimes, request_times
-from lab.report.kv import kv_alt, kv_figure
-from lab.report.palette import mode_colour
+from lab.report.charts.kv import kv_alt, kv_figure
+from lab.report.charts.steps import short, thinned
+from lab.report.charts.style import Chart, Line, line_figure
+from lab.report.provenance import settings_line
 from lab.report.words import Words
 from lab.run.record import LaneRecord, RunRecord
 
-HEIGHT = 300
-
-
-class Chart(NamedTuple):
-    """`alt` says in words what the figure shows; `caption` stands under it."""
-
-    name: str
-    figure: go.Figure
-    caption: str
-    alt: str
+LATENCIES: tuple[tuple[str, Callable[[RequestTimes], float | None]], ...] = (
+    ("ttft", lambda r: r.ttft),
+    ("e2e", lambda r: r.e2e),
+    ("tpot", lambda r: r.tpot),
+)
 
 
 def charts(record: RunRecord, metrics: list[LaneMetrics], words: Words) -> list[Chart]:
-    latencies = (("ttft", lambda r: r.ttft), ("e2e", lambda r: r.e2e))
-    made = [_distribution(name, value, record, words) for name, value in latencies]
+    made = [_distribution(name, value, record, words) for name, value in LATENCIES]
     made.append(_over_time("queue", lambda s: s.queue, record, words))
-    made.append(_over_time("tokens", lambda s: s.tokens, record, words))
+    made.append(_over_time("tokens", lambda s: s.tokens, record, words)._replace(wide=True))
     note = words("kv.note", bytes=f"{record.provenance.kv_bytes_per_token:,}")
-    made.append(Chart("kv", kv_figure(record, words), note, kv_alt(record, metrics, words)))
+    figure, alt = kv_figure(record, words), kv_alt(record, metrics, words)
+    made.append(Chart("kv", words("kv.tab"), figure, note, alt, wide=True))
     return made
+
+
+def distribution(
+    lane: LaneRecord, record: RunRecord, value: Callable[[RequestTimes], float | None]
+) -> tuple[list[float], list[float]]:
+    """Sorted values and the share (%) of requests that had at most so much: a step for each that has a value."""
+    times = sorted(v for r in request_times(record.workload, lane) if (v := value(r)) is not None)
+    return times, [100 * (i + 1) / len(times) for i in range(len(times))]
 
 
 def _distribution(
     name: str, value: Callable[[RequestTimes], float | None], record: RunRecord, words: Words
 ) -> Chart:
-    """The share of requests that were at most so long under way: a step for each request."""
-    figure, told = go.Figure(), []
+    lines, told = [], []
     for lane in record.lanes:
-        times = sorted(v for r in request_times(record.workload, lane) if (v := value(r)) is not None)
+        times, shares = distribution(lane, record, value)
         if not times:
             continue
-        shares = [100 * (i + 1) / len(times) for i in range(len(times))]
-        _add(figure, lane, [0.0, *times], [0.0, *shares], "%{x:.2f} s: %{y:.0f} %")
-        told.append(f"{lane.name} {times[(len(times) - 1) // 2]:.2f} s")
-    _dress(figure, words(f"charts.{name}"), words("charts.share"))
-    return Chart(name, figure, words(f"charts.{name}_note"), words("charts.alt_median", medians=", ".join(told)))
+        label = words.mode(lane.name)
+        lines.append(Line(lane.name, label, short([0.0, *times]), [0.0, *shares], "%{x:.3f} s: %{y:.0f} %"))
+        told.append(f"{label} {times[(len(times) - 1) // 2]:.2f} s")
+    figure = line_figure(lines, words(f"charts.{name}"), words("charts.share"), settings_line(record, words))
+    alt = words("charts.alt_median", medians=", ".join(told))
+    return Chart(name, words(f"charts.{name}_title"), figure, words(f"charts.{name}_note"), alt)
 
 
 def _over_time(name: str, of: Callable[[LaneSeries], Series], record: RunRecord, words: Words) -> Chart:
-    figure, told = go.Figure(), []
+    lines, told = [], []
     for lane in record.lanes:
         series = of(lane_series(record.workload, lane))
-        x, y = [0.0, *series.times], [0, *series.values]
-        _add(figure, lane, [*x, max(end_of(lane), x[-1])], [*y, y[-1]], "%{x:.2f} s: %{y}")
-        told.append(f"{lane.name} {series.peak}")
-    _dress(figure, words("slots.time"), words(f"charts.{name}"))
-    return Chart(name, figure, words(f"charts.{name}_note"), words("charts.alt_peak", peaks=", ".join(told)))
-
-
-def _add(figure: go.Figure, lane: LaneRecord, x: Sequence[float], y: Sequence[float], hover: str) -> None:
-    line = {"shape": "hv", "color": mode_colour(lane.name), "width": 2}
-    figure.add_trace(
-        go.Scatter(
-            x=x, y=y, mode="lines", name=lane.name, line=line, hovertemplate=f"{hover}<extra>{lane.name}</extra>"
-        )
-    )
-
-
-def _dress(figure: go.Figure, x: str, y: str) -> None:
-    figure.update_xaxes(title_text=x, zeroline=False, rangemode="tozero")
-    figure.update_yaxes(title_text=y, zeroline=False, rangemode="tozero", fixedrange=True)
-    figure.update_layout(
-        height=HEIGHT,
-        margin={"l": 60, "r": 20, "t": 30, "b": 40},
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        uirevision="kept",
-    )
+        x, y = thinned(series, end_of(lane))
+        lines.append(Line(lane.name, words.mode(lane.name), x, y, "%{x:.2f} s: %{y}"))
+        told.append(f"{words.mode(lane.name)} {series.peak}")
+    figure = line_figure(lines, words("slots.time"), words(f"charts.{name}"), settings_line(record, words))
+    alt = words("charts.alt_peak", peaks=", ".join(told))
+    return Chart(name, words(f"charts.{name}_title"), figure, words(f"charts.{name}_note"), alt)

@@ -1,0 +1,1 @@
+"""Charts of records as Plotly figures, in one style. Pure functions: no page, no browser, no files."""
