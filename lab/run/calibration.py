@@ -1,6 +1,7 @@
 """What predictions stand on: steps that were measured on one machine with one model, as a fitted cost model.
 
-Kept in the cache folder, one file for each model, precision, device and number of threads. Refuses to know how
+Kept in the cache folder, one file for each model, precision, device and number of threads; one ships with the lab,
+for tests and for lessons where nothing has been measured. Refuses to know how
 steps are measured (lab.experiments.calibrate) and what is predicted from them (lab.run.predict).
 """
 
@@ -21,6 +22,7 @@ from lab.run.record_file import write_whole
 from lab.spec.model_shape import ModelShape
 
 MOST_DRIFT = 0.1
+SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "calibration" / "smollm2-135m-bf16.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,11 @@ def keep(calibration: Calibration) -> Path:
 def kept() -> list[Calibration]:
     """All that are kept here, the newest first; a damaged file counts as none."""
     return sorted(_readable(), key=lambda c: c.provenance.created, reverse=True)
+
+
+def shipped() -> Calibration:
+    """The default model in bf16 on the machine that its provenance names; it knows no folder of a tokenizer."""
+    return _CALIBRATION.validate_json(SHIPPED.read_bytes())
 
 
 def _readable() -> Iterator[Calibration]:

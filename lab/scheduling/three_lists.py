@@ -1,4 +1,4 @@
-"""The scheduler that everyone writes first: three lists by prompt length, looked at in the order short, medium, long.
+"""The scheduler that everyone writes first: three lists by prompt length, looked at as short, medium, long.
 
 A list leaves when it is full or its oldest has waited for the window; if none does, nothing is done. Beside the
 lab's own order (lab.scheduling.order) it fails in ways that are worth seeing: a short list that is always full
