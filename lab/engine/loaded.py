@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lab.engine.coder import Coder
+from lab.engine.counter import DeviceCounter, device_counter
 from lab.engine.progress import Progress, silent
 from lab.engine.text import Text
 from lab.spec.model_shape import ModelShape
@@ -78,6 +79,12 @@ class Engine:
 
         self._best_read = max(self._best_read, machine.read_bandwidth(self.executor.device))
         return self._best_read
+
+    def counter(self) -> DeviceCounter | None:
+        """The device's own utilisation counter, where it has one."""
+        from lab.engine import machine
+
+        return device_counter(machine.device_id(self.executor.device))
 
     def matmul_flops(self) -> float:
         """Operations a second that the device reaches in large products of this dtype; measured anew each time."""

@@ -45,6 +45,11 @@ def device_name(device: torch.device) -> str:
     return platform.processor() or platform.machine()
 
 
+def device_id(device: torch.device) -> str | None:
+    """What the device's tools call it; None for a CPU."""
+    return f"GPU-{torch.cuda.get_device_properties(device).uuid}" if device.type == "cuda" else None
+
+
 def free_memory(device: torch.device) -> int:
     """Bytes that could still be allocated.
 
