@@ -1,28 +1,12 @@
-"use strict";
-/** Unpacks what lies in the file and draws it. Asks no network for anything. */
+/** Draws what lies in the file. Asks no network for anything. */
 (async () => {
   const stages = new Map(); // what assets/report/stage.js brings: start, show, reasons
   globalThis.labReport = { bring: (name, what) => stages.set(name, what), drawn: 0, ready: false };
 
-  async function unpack(id) {
-    const bytes = Uint8Array.from(atob(document.getElementById(id).textContent.trim()), (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(stream).text();
+  async function runStage() {
+    runScript(await unpack("packed-stage"), "module"); // runs when it is its turn, and says so by `bring`
+    while (!stages.has("stage")) await new Promise((next) => setTimeout(next, 5));
   }
-
-  function run(source, type = "text/javascript") {
-    return new Promise((done, failed) => {
-      const script = document.createElement("script");
-      script.type = type;
-      script.textContent = source;
-      script.onerror = failed;
-      document.head.append(script);
-      if (type === "module") setTimeout(() => waitFor(() => stages.has("stage"), done));
-      else done();
-    });
-  }
-
-  const waitFor = (holds, then) => (holds() ? then() : setTimeout(() => waitFor(holds, then), 5));
 
   function draw({ name, file, figure }, { config, slide, text }) {
     const save = (format) => ({
@@ -54,14 +38,14 @@
   const trouble = document.getElementById("trouble");
   try {
     const data = JSON.parse(await unpack("packed-data"));
-    await run(await unpack("packed-stage"), "module");
+    await runStage();
     const stage = stages.get("stage");
     const which = document.getElementById("which");
     stage.show(document.getElementById("stage"), data.stages[which ? which.value : Object.keys(data.stages)[0]]);
     which?.addEventListener("change", () => stage.show(document.getElementById("stage"), data.stages[which.value]));
     stage.reasons(document.getElementById("why"), data.stages);
     trouble.hidden = true;
-    await run(await unpack("packed-plotly"));
+    runScript(await unpack("packed-plotly"));
     for (const chart of data.charts) {
       await draw(chart, data);
       labReport.drawn += 1;

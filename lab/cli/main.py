@@ -8,9 +8,23 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from lab.cli import bench, buckets, calibrate, fetch, predict, run, scenarios, trace, verify_clock, what_if
+from lab.cli import (
+    bench,
+    buckets,
+    calibrate,
+    fetch,
+    predict,
+    report,
+    run,
+    scenarios,
+    sweep,
+    trace,
+    tune,
+    verify_clock,
+    what_if,
+)
 
-COMMANDS = (run, predict, what_if, calibrate, verify_clock, bench, buckets, scenarios, trace, fetch)
+COMMANDS = (run, report, predict, what_if, calibrate, verify_clock, bench, buckets, scenarios, trace, fetch)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

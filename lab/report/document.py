@@ -28,6 +28,7 @@ from lab.report.stage_assets import stage_css, stage_js
 from lab.report.stage_payload import Source, stage_payload
 from lab.report.words import Words
 from lab.run.record import RunRecord
+from lab.run.record_file import as_recorded
 
 MODE_BAR = {"displaylogo": False, "modeBarButtonsToRemove": ["toImage", "select2d", "lasso2d", "autoScale2d"]}
 REQUEST_CHARACTERS = 300  # of a prompt in the list; the stage's panel has all of it
@@ -43,12 +44,18 @@ _templates = Environment(
 
 
 def report_html(records: Sequence[RunRecord], words: Words) -> str:
-    """The file's text. Raises ValueError for no record or more than four."""
+    """The file's text. Whoever reads it is elsewhere, so what was measured is shown as recorded.
+
+    Raises ValueError for no record or more than four.
+    """
+    records = [as_recorded(record) for record in records]
     compared = groups(records)
-    measured: Measured = [(group, [m for record in group.records for m in _metrics(record)]) for group in compared]
+    measured: Measured = [
+        (group, [m for record in group.records for m in metrics_of(record)]) for group in compared
+    ]
     drawn = record_charts(records, words)
     stage = stage_js() + asset("stage.js")
-    scripts = {"boot": asset("report.js"), "stage": stage, "plotly": plotly_js()}
+    scripts = {"boot": asset("unpack.js") + asset("report.js"), "stage": stage, "plotly": plotly_js()}
     return _templates.get_template("report.html").render(
         language=words.language,
         words=words,
@@ -78,8 +85,8 @@ def record_charts(records: Sequence[RunRecord], words: Words) -> list[Chart]:
     compared = groups(records)
     if len(compared) == 1:
         first = compared[0].first
-        return charts(first, _metrics(first), words)
-    return compare_charts([(g, [m for record in g.records for m in _metrics(record)]) for g in compared], words)
+        return charts(first, metrics_of(first), words)
+    return compare_charts(_measured(compared), words)
 
 
 def scenario_of(records: Sequence[RunRecord]) -> str:
@@ -87,8 +94,13 @@ def scenario_of(records: Sequence[RunRecord]) -> str:
     return " ".join(dict.fromkeys(record.workload.name for record in records))
 
 
-def _metrics(record: RunRecord) -> list[LaneMetrics]:
+def metrics_of(record: RunRecord) -> list[LaneMetrics]:
+    """Of each of its lanes."""
     return [lane_metrics(record, lane) for lane in record.lanes]
+
+
+def _measured(compared: Sequence[Group]) -> Measured:
+    return [(group, [m for record in group.records for m in metrics_of(record)]) for group in compared]
 
 
 def _title(compared: Sequence[Group]) -> str:
@@ -97,7 +109,7 @@ def _title(compared: Sequence[Group]) -> str:
 
 def _part(group: Group, words: Words) -> dict[str, Any]:
     """What is told of each group by itself, of its first record."""
-    record, metrics = group.first, _metrics(group.first)
+    record, metrics = group.first, metrics_of(group.first)
     return {
         "label": group.label,
         "name": group_name(group, words),

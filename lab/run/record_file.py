@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -52,6 +53,13 @@ def from_json(text: str) -> RunRecord:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not strict JSON")
+
+
+def as_recorded(record: RunRecord) -> RunRecord:
+    """For whoever reads it elsewhere or later: measured becomes recorded, and what was predicted stays so."""
+    if record.provenance.kind != "measured":
+        return record
+    return replace(record, provenance=replace(record.provenance, kind="recorded"))
 
 
 def save(record: RunRecord, path: Path) -> None:

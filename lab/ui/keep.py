@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import replace
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
@@ -11,7 +10,7 @@ import streamlit as st
 from lab.report.markup import as_code
 from lab.report.words import Words
 from lab.run.record import RunRecord
-from lab.run.record_file import from_json
+from lab.run.record_file import as_recorded, from_json
 from lab.ui.board import Board
 from lab.ui.channels import my_link
 from lab.ui.exports import show_downloads
@@ -113,9 +112,7 @@ def _take_file() -> None:
             raise ValueError(f"{len(_kept())} runs are kept already; reload the page to begin anew")
         record = from_json(file.getvalue().decode("utf-8"))
         name = _free_name(file.name[:40])
-        if record.provenance.kind == "measured":  # what was predicted stays so
-            record = replace(record, provenance=replace(record.provenance, kind="recorded"))
-        _kept()[name] = record
+        _kept()[name] = as_recorded(record)
         st.session_state["kept_shown"] = name
     except ValueError as error:
         st.session_state["keep_error"] = str(error)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from lab.run.record import RunRecord
-from lab.run.record_file import load
+from lab.run.record_file import as_recorded, load
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "records"
 
@@ -18,5 +17,4 @@ def recorded(name: str) -> RunRecord | None:
     path = FOLDER / f"{name}.json"
     if not path.is_file():
         return None
-    record = load(path)
-    return replace(record, provenance=replace(record.provenance, kind="recorded"))
+    return as_recorded(load(path))

@@ -48,7 +48,14 @@ def kv_figure(record: RunRecord, words: Words) -> go.Figure:
     figure.update_xaxes(range=[0, longest * 1.005], zeroline=False)
     figure.update_xaxes(title_text=words("slots.time"), title_standoff=4, row=len(record.lanes), col=1)
     dress(figure, settings_line(record, words), LANE_PX * len(record.lanes) + AROUND_PX, LEFT_PX)
-    figure.update_layout(legend_entrywidth=90, legend_itemclick=False, legend_itemdoubleclick=False)
+    figure.update_layout(
+        legend={
+            "title_text": f"{words('kv.tab')}  ",
+            "entrywidth": 90,
+            "itemclick": False,
+            "itemdoubleclick": False,
+        }
+    )
     return figure
 
 
