@@ -95,3 +95,20 @@ class Workload:
             for r in self.requests
         )
         return replace(self, requests=tuple(changed))
+
+    def at_rate(self, rate: float) -> Workload:
+        """The same requests, `rate` of them a second on average: their times are stretched and nothing else, so
+        that two rates are compared on common random numbers. inf: all at once.
+
+        Raises ValueError for a rate that is not above 0, fewer than 2 requests, all at one time, or a closed loop.
+        """
+        if math.isnan(rate) or rate <= 0:
+            raise ValueError(f"rate is {rate} requests per second; it must be above 0")
+        if any(r.follows is not None for r in self.requests):
+            raise ValueError(f"workload {self.name!r} is a closed loop; its rate is what its users make it")
+        first, last = self.requests[0].arrival, self.requests[-1].arrival
+        if not last > first:
+            raise ValueError(f"workload {self.name!r} has all its requests at one time; that is no rate to change")
+        factor = (len(self.requests) - 1) / rate / (last - first)
+        stretched = (replace(r, arrival=(r.arrival - first) * factor) for r in self.requests)
+        return replace(self, requests=tuple(stretched))

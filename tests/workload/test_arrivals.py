@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.workload import arrivals
+from lab.workload.request import Request, Workload
 
 counts = st.integers(1, 300)
 rates = st.floats(0.01, 1000)
@@ -90,3 +91,32 @@ def test_no_requests_are_refused():
             make()
     with pytest.raises(ValueError, match="at least one cluster"):
         arrivals.bursty([], 1, 1, rng())
+
+
+def workload_at(*times):
+    return Workload("test", tuple(Request(i, t, 4, output_tokens=3) for i, t in enumerate(times)), seed=7)
+
+
+def test_another_rate_stretches_the_times_and_changes_nothing_else():
+    slow = workload_at(0.0, 1.0, 5.0, 6.0)
+    fast = slow.at_rate(2.0)
+    assert [r.arrival for r in fast.requests] == pytest.approx([0.0, 0.25, 1.25, 1.5])  # 3 gaps in 1.5 s
+    assert fast.at_rate(0.5) == slow
+    assert fast.seed == 7
+
+
+def test_an_infinite_rate_puts_all_requests_at_the_start():
+    assert [r.arrival for r in workload_at(2.0, 3.0, 9.0).at_rate(math.inf).requests] == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, math.nan])
+def test_a_rate_that_is_none_is_refused_with_its_value(rate):
+    with pytest.raises(ValueError, match=f"rate is {rate}"):
+        workload_at(0.0, 1.0).at_rate(rate)
+
+
+def test_requests_at_one_time_and_closed_loops_have_no_rate_to_change():
+    with pytest.raises(ValueError, match="all its requests at one time"):
+        workload_at(1.0, 1.0).at_rate(2.0)
+    with pytest.raises(ValueError, match="closed loop"):
+        Workload("loop", (Request(0, 0.0, 1), Request(1, 0.5, 1, follows=0))).at_rate(2.0)
