@@ -12,8 +12,10 @@ from lab.cli import (
     bench,
     buckets,
     calibrate,
+    claims,
     fetch,
     predict,
+    record_scenes,
     report,
     run,
     scenarios,
@@ -24,7 +26,21 @@ from lab.cli import (
     what_if,
 )
 
-COMMANDS = (run, report, predict, what_if, calibrate, verify_clock, bench, buckets, scenarios, trace, fetch)
+COMMANDS = (
+    run,
+    report,
+    predict,
+    what_if,
+    calibrate,
+    verify_clock,
+    bench,
+    buckets,
+    scenarios,
+    trace,
+    claims,
+    record_scenes,
+    fetch,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

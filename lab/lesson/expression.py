@@ -1,7 +1,7 @@
 """Measures reckoned together: "continuous.throughput / static.throughput", read once and then asked of runs.
 
 A name is `lane.measure`, `list.measure` or `machine.measure`, or any of these behind the name of a scene. Allowed
-are + - * / and brackets, and `max(a, b)`, `min(a, b)`. No number may stand in it: what a lesson says is measured.
+are + - * / and brackets, and `max(a, b)`, `min(a, b)`. No number but 1 may stand in it: all else is measured.
 """
 
 from __future__ import annotations
@@ -93,6 +93,8 @@ def _names(node: ast.expr, text: str) -> Iterator[Name]:
         case ast.Call(ast.Name(function), [*parts], []) if function in _FUNCTIONS:
             for part in parts:
                 yield from _names(part, text)
+        case ast.Constant(1):
+            return
         case _:
             raise ValueError(
                 f"{ast.unparse(node)!r} in {text!r} is no measure; write lane.measure, joined by + - * /"
@@ -122,6 +124,8 @@ def _value(node: ast.expr, text: str, runs: Runs, here: str) -> Number:
         case ast.Call(ast.Name(function), parts):
             found = [_value(part, text, runs, here) for part in parts]
             return None if None in found else _FUNCTIONS[function](*found)
+        case ast.Constant(1):
+            return 1.0
     raise AssertionError(f"not checked: {text}")
 
 
@@ -138,6 +142,8 @@ def _unit(node: ast.expr, text: str) -> Unit | None:
             return a if a == b else None
         case ast.Call(_, [first, *_]):
             return _unit(first, text)
+        case ast.Constant():
+            return "n"
     return None
 
 

@@ -68,7 +68,7 @@ class Step:
     claims: tuple[Claim, ...] = ()
     checks: tuple[Check, ...] = ()
     knobs: tuple[Literal["batch", "window", "requests", "rate", "kv"], ...] = ()
-    shows: Literal["", "flow", "modes", "curve", "machine"] = ""
+    shows: Literal["", "flow", "modes", "curve", "bars"] = ""
 
 
 @checked(frozen=True, slots=True, config=_STRICT)

@@ -139,6 +139,7 @@ LANE: Mapping[str, Measure] = {
     "kv_reserved": Measure("B", lambda s: s.metrics.kv_peak_reserved_bytes),
     "kv_used": Measure("B", lambda s: s.metrics.kv_peak_used_bytes),
     "in_system": Measure("n", _in_system),
+    "first_batch": Measure("n", lambda s: next(iter(s.lane.columns.rows), None)),
     "aboard": Measure("n", _most_rows),
     "seats": Measure("n", lambda s: s.lane.policy.max_batch_size),
     "window": Measure("s", lambda s: s.lane.policy.max_queue_delay),

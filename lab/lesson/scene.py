@@ -53,12 +53,13 @@ class LaneSpec:
     turned: tuple[Literal["refill", "padded"], ...] = ()
     buckets: tuple[int, ...] = ()
     by_priority: bool = False
-    ageing: float | None = 5.0
+    ages: bool = True
+    ageing: float = 5.0
     three_lists: bool = False
 
     def policy(self, key: str) -> Policy:
         """Raises ValueError for rules that exclude each other."""
-        order = Order(self.buckets, self.by_priority, self.ageing)
+        order = Order(self.buckets, self.by_priority, self.ageing if self.ages else None)
         row = mode(self.mode, self.batch, self.window / 1e3, order)
         made = hybrid(row, [rule for rule in RULES if getattr(row, rule) is not (rule in self.turned)])
         return replace(made, name=self.name or key, three_lists=self.three_lists)

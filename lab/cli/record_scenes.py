@@ -1,0 +1,41 @@
+"""`record-scenes`: run the lessons' scenes here, and keep the records that ship with the lab."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from lab.analysis.checks import check_lane
+from lab.cli.options import add_model_options, engine_of, path
+from lab.cli.progress import ProgressLine
+from lab.lesson.lesson import scenes
+from lab.lesson.recorded import FOLDER
+from lab.run.job import run_job
+from lab.run.record_file import save
+
+
+def add_to(commands: Any) -> None:
+    command = commands.add_parser("record-scenes", help="run the lessons' scenes and keep their records")
+    add_model_options(command)
+    command.add_argument("--scene", action="append", metavar="NAME", help="this one only; may be given again")
+    command.add_argument("--out", type=path, default=FOLDER, metavar="DIR", help="where (default: %(default)s)")
+    command.set_defaults(command=record)
+
+
+def record(options: argparse.Namespace) -> int:
+    known = scenes()
+    wanted = options.scene or list(known)
+    for name in wanted:
+        if name not in known:
+            raise ValueError(f"--scene is {name!r}; it must be one of {', '.join(known)}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    with ProgressLine() as progress:
+        engine = engine_of(options, progress)
+        for name in wanted:
+            made = run_job(known[name].spec(), engine, progress.event)
+            for lane in made.lanes:
+                check_lane(made.workload, lane, complete=True)
+            save(made, options.out / f"{name}.json")
+    print(f"{len(wanted)} scenes recorded in {options.out}", file=sys.stderr)
+    return 0
