@@ -31,6 +31,8 @@ COMMANDS = (
     report,
     predict,
     what_if,
+    sweep,
+    tune,
     calibrate,
     verify_clock,
     bench,

@@ -37,6 +37,9 @@ from lab.cli.main import main
         (["verify-clock", "--repeats", "2"], "--repeats is 2; it must be at least 5"),
         (["buckets", "--repeats", "2"], "--repeats is 2; it must be at least 5"),
         (["buckets", "--buckets", ""], "--buckets is empty; give boundaries such as 48,96"),
+        (["sweep", "--modes", "static,none"], "--modes is 'static,none'; a sweep takes one of them at a time"),
+        (["sweep", "--repeats", "0"], "--repeats is 0; it must be at least 1"),
+        (["tune", "--repeats", "0"], "--repeats is 0; it must be at least 1"),
         (["scenarios", "nope"], "scenario is 'nope'"),
     ],
 )
@@ -58,6 +61,9 @@ def test_a_wrong_value_is_one_sentence_and_exit_code_two(capsys, arguments, says
         ["run", "--buckets", "short"],
         ["run", "--ageing", "soon"],
         ["run", "--order", "random"],
+        ["sweep", "--batch-sizes", "0,2"],
+        ["sweep", "--batch-sizes", "1,two"],
+        ["tune", "--rule", "luck"],
     ],
 )
 def test_what_argparse_refuses_ends_with_exit_code_two(arguments):
