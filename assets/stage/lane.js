@@ -28,7 +28,7 @@ class Served {
 
 export class LaneData {
   /**
-   * @param head {policy, groups, kv_budget, refused, stop_ids} as in the record
+   * @param head {policy, groups, scattered, kv_budget, refused, stop_ids} as in the record
    * @param requests the workload's, by id
    */
   constructor(head, requests) {
@@ -38,7 +38,8 @@ export class LaneData {
     this.groups = head.groups;
     this.kvBudget = head.kv_budget * head.groups; // tokens, of all groups
     this.groupBudget = head.kv_budget;
-    this.seats = Math.min(head.policy.max_batch_size, requests.length); // of one group
+    const parts = head.scattered ? head.groups : 1; // of a batch
+    this.seats = Math.ceil(Math.min(head.policy.max_batch_size, requests.length) / parts); // of one group
     this.rows = this.seats * head.groups;
     const refusals = new Map(head.refused);
     this.requests = requests.map((facts, id) => new Served(facts, id, refusals.get(id) ?? null));
@@ -47,7 +48,7 @@ export class LaneData {
     this.end = 0; // when the last step so far ended
     this.frontier = 0; // nothing that is still to come begins before
     this.stopIds = new Set(head.stop_ids); // tokens that end an answer of unforced length
-    this.firstSlot = 0; // of the executor's slots, this lane's first
+    this.firstSlots = Array.from({ length: head.groups }, () => null); // each group's first slot on its device
     this.runRow = []; // where a run's rows begin in the columns
     this.runToken = [];
     this.runStep = []; // its first step
@@ -88,9 +89,15 @@ export class LaneData {
   rowAt(step, seat) {
     const run = this.stepRun[step];
     for (let row = this.runRow[run]; row < this.runRow[run] + this.columns.rows[run]; row++) {
-      if (this.columns.slot[row] - this.firstSlot === seat) return row;
+      if (this._seat(run, row) === seat) return row;
     }
     return null;
+  }
+
+  /** Seats are counted group by group, whatever the slots' numbers on the groups' devices. */
+  _seat(run, row) {
+    const { group, slot } = this.columns;
+    return group[run] * this.seats + slot[row] - this.firstSlots[group[run]];
   }
 
   /** The token id that a row emitted in a step; null where only times are known. */
@@ -168,9 +175,10 @@ export class LaneData {
     const steps = c.repeat[run];
     const first = this.runStep[run];
     let live = 0;
-    if (run === 0) this.firstSlot = Math.min(...c.slot.slice(row, rowsEnd)); // the lowest free slot is taken first
+    const group = c.group[run];
+    this.firstSlots[group] ??= Math.min(...c.slot.slice(row, rowsEnd)); // the lowest free slot is taken first
     for (let i = row; i < rowsEnd; i++) {
-      this._span(i, c.start[run], this.stepEnd[first + steps - 1]);
+      this._span(run, i, c.start[run], this.stepEnd[first + steps - 1]);
       if (c.live[i]) live += 1;
     }
     for (let k = 0; k < steps; k++) {
@@ -181,10 +189,10 @@ export class LaneData {
     for (let i = row; i < rowsEnd; i++) if (c.live[i]) this._give(run, i, i - row);
   }
 
-  _span(row, start, end) {
+  _span(run, row, start, end) {
     const c = this.columns;
     const kind = !c.live[row] ? DEAD : c.past[row] === 0 ? PREFILL : USEFUL;
-    const spans = this.spans[c.slot[row] - this.firstSlot];
+    const spans = this.spans[this._seat(run, row)];
     const last = spans[spans.length - 1];
     const goesOn = last && last.request === c.request[row] && last.kind === kind && start - last.end < 1e-9;
     if (goesOn && kind !== PREFILL) last.end = end;

@@ -25,7 +25,8 @@ _COLUMNS = tuple(f.name for f in fields(Columns))
 
 
 def head(record: RunRecord) -> dict[str, Any]:
-    """{provenance, workload: {name, requests}, lanes: [{policy, groups, kv_budget, refused, stop_ids}]}."""
+    """{provenance, workload: {name, requests},
+    lanes: [{policy, groups, scattered, kv_budget, refused, stop_ids}]}."""
     p = record.provenance
     return {
         "provenance": {
@@ -55,7 +56,8 @@ def whole(record: RunRecord) -> dict[str, Any]:
 def expected(spec: RunSpec) -> dict[str, Any]:
     """A whole record of lanes in which nothing has happened: what a run of this spec will look like."""
     nothing = {"kind": "expected", "kv_bytes_per_token": 0, "reference_step_s": ()}
-    lanes = [_lane(LaneRecord(policy, spec.groups, UNKNOWN_BUDGET)) for policy in spec.policies]
+    made = (LaneRecord(p, spec.groups, UNKNOWN_BUDGET, scattered=spec.scattered) for p in spec.policies)
+    lanes = [_lane(lane) for lane in made]
     return {
         "provenance": nothing,
         "workload": {"name": spec.workload.name, "requests": [_request(r) for r in spec.workload.requests]},
@@ -94,6 +96,7 @@ def _lane(lane: LaneRecord) -> dict[str, Any]:
     return {
         "policy": policy | {"bucket_wait_limit": lane.policy.bucket_wait_limit},
         "groups": lane.groups,
+        "scattered": lane.scattered,
         "kv_budget": lane.kv_budget,
         "refused": lane.refused,
         "stop_ids": lane.stop_ids,

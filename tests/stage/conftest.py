@@ -19,6 +19,7 @@ from lab.report.palette import MODES as MODE_COLOURS
 from lab.report.palette import OTHER_MODE, REQUESTS
 from lab.report.stage_data import whole
 from lab.report.words import texts
+from lab.run.group import Home
 from lab.run.lane import Lane
 from lab.run.race import race
 from lab.run.record import Provenance, RunRecord
@@ -55,19 +56,28 @@ def make_record(
     *,
     kv_budget: int = 4_000,
     groups: int = 1,
+    scattered: bool = False,
+    devices: int = 1,
     many: bool = False,
     cost=None,
 ) -> RunRecord:
+    """With more devices, each group lives on one of its own, where slots are counted from 0 again."""
     noise = random.Random(5)
+
+    def device() -> ScriptedExecutor:
+        return ScriptedExecutor(cost or (lambda step: seconds(noise, step)), many=many)
+
     lanes = [
         Lane(
             policy,
             workload,
-            ScriptedExecutor(cost or (lambda step: seconds(noise, step)), many=many),
+            device(),
             kv_budget=kv_budget,
             context=10_000,
             groups=groups,
+            scattered=scattered,
             first_slot=100 * i,
+            homes=[Home(device(), 0) for _ in range(groups)] if devices > 1 else (),
         )
         for i, policy in enumerate(policies)
     ]

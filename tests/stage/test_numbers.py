@@ -116,6 +116,11 @@ def test_closed_loop_arrivals_refusals_and_several_groups_are_equal(page, record
     same_numbers(page, records.make(records.workload(30, 40.0), records.four(3), groups=2, kv_budget=2000))
 
 
+@pytest.mark.parametrize("how", [{"scattered": True}, {"devices": 2}])
+def test_a_scattered_batch_and_groups_on_several_devices_have_equal_numbers(page, records, how):
+    same_numbers(page, records.make(records.workload(24, 30.0), records.four(3), groups=2, kv_budget=2000, **how))
+
+
 def test_many_steps_in_one_run_are_the_same_as_single_ones(page, records):
     many = records.make(records.workload(16, 12.0), records.four(4), many=True, cost=lambda step: 0.03125)
     assert max(many.lanes[1].columns.repeat) > 1
