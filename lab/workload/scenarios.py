@@ -23,6 +23,7 @@ from lab.workload.trace.replay import Cut, Replay, cut, workload_of
 
 EQUAL = "equal"
 MIN_RATE, MAX_RATE = 0.01, 1000.0
+LONG_ANSWER = 64  # of the few in `mixed`
 CLUSTER_SPAN = 0.05  # seconds; the requests of a cluster arrive within one default window
 
 TRACES = Path(__file__).resolve().parents[2] / "assets" / "traces"
@@ -58,6 +59,7 @@ class Scenario:
               or, with `clusters`, groups of that many (smallest, largest) within 50 ms
     pool      the shipped prompts it draws from; empty: the visitor's own
     lengths   draws `max_new_tokens`; `forced` makes every answer exactly so long
+    long_prompts  tokens of the prompts whose answers are LONG_ANSWER long; None: as they are
     trace     real arrivals and lengths instead, all of them forced; a rate then plays it faster or slower
     """
 
@@ -70,6 +72,7 @@ class Scenario:
     at_most: int = MAX_REQUESTS
     clusters: tuple[int, int] | None = None
     forced: bool = False
+    long_prompts: int | None = None
     trace: Shipped | None = None
 
 
@@ -85,7 +88,7 @@ def _mostly_short(count: int, rng: np.random.Generator) -> Sequence[int]:
 def _few_long(count: int, rng: np.random.Generator) -> Sequence[int]:
     """One answer in six has 64 tokens (at least one), the others 4 to 8."""
     lengths = rng.integers(4, 9, count)
-    lengths[rng.permutation(count)[: max(1, round(count / 6))]] = 64
+    lengths[rng.permutation(count)[: max(1, round(count / 6))]] = LONG_ANSWER
     return [int(n) for n in lengths]
 
 
@@ -113,8 +116,8 @@ SCENARIOS = {
                  48, 4.0, _quick, _between(4, 8), clusters=(8, 16)),
         Scenario("night", "The same service at night: one or two requests at a time.",
                  12, 1.0, _quick, _between(4, 8), clusters=(1, 2)),
-        Scenario("mixed", "A few long answers among many short ones.",
-                 24, None, _questions, _few_long, forced=True),
+        Scenario("mixed", "A few long requests, prompt and answer, among many short ones.",
+                 24, None, _questions, _few_long, forced=True, long_prompts=160),
         Scenario("conversation", "A chat service at Azure: real arrivals and lengths, all tokens divided by 16.",
                  32, None, trace=Shipped("azure2023_conv_from_60s.csv", Replay(length_scale=1 / 16))),
         Scenario("code", "A coding service at Azure: real bursts and lengths, all tokens divided by 16.",
@@ -152,7 +155,14 @@ def build(
     lengths = scenario.lengths(count, length_rng)
     times = _times(scenario, count, rate, time_rng)
     made = tuple(
-        Request(i, t, n, prompt=text, output_tokens=n if scenario.forced else None)
+        Request(
+            i,
+            t,
+            n,
+            prompt=text,
+            prompt_length=scenario.long_prompts if n == LONG_ANSWER else None,
+            output_tokens=n if scenario.forced else None,
+        )
         for i, (t, n, text) in enumerate(zip(times, lengths, texts, strict=True))
     )
     return Workload(name, made, seed)

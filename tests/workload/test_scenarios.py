@@ -61,10 +61,10 @@ def test_equal_forces_one_answer_length():
 
 
 @given(st.integers(0, 500))
-def test_mixed_has_few_long_answers_among_many_short_ones(seed):
-    forced = [r.output_tokens for r in build("mixed", seed=seed).requests]
-    assert sum(n == 64 for n in forced) == 4
-    assert sum(n <= 8 for n in forced) == 20
+def test_mixed_has_few_long_requests_among_many_short_ones(seed):
+    made = build("mixed", seed=seed).requests
+    assert sorted(r.output_tokens for r in made if r.prompt_length == 160) == [64] * 4
+    assert sum(r.output_tokens <= 8 and r.prompt_length is None for r in made) == 20
 
 
 @pytest.mark.parametrize("name", ["conversation", "code"])
