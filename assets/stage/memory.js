@@ -8,6 +8,8 @@ import { ticks } from "./ticks.js";
 /** @param {number} end seconds at the right edge @param {number} tokenBytes KV bytes of a token */
 export function drawMemory(canvas, lanes, time, end, tokenBytes, theme, t) {
   if (!canvas.clientWidth) return;
+  if (!tokenBytes) canvas.width = 0; // nothing is known of the model yet
+  if (!tokenBytes) return;
   const most = Math.max(1, ...lanes.map((lane) => lane.kvReserved.peakAt(Infinity)));
   const high = most * 1.15;
   const x = { at: (v) => v / (end || 1), marks: ticks(0, end || 1, 4), name: (v) => `${v}`, title: t("stage.memory.time") };

@@ -30,7 +30,7 @@ export class Readings {
     this.plane = el("canvas", { role: "img", class: "plot", "aria-label": t("stage.plane.alt") });
     this.memory = el("canvas", { role: "img", class: "plot", "aria-label": t("stage.memory.alt") });
     this.latency = select(LATENCIES, (key) => t(`stage.board.${key}.name`), t("stage.plane.choose"));
-    this.latency.onchange = () => this.show(performance.now(), "");
+    this.latency.onchange = () => this.show(performance.now(), null);
     this.panels = new Panels(actions.seek, t);
     const plane = el("figure", {}, this.plane, el("figcaption", { text: t("stage.plane.caption") }), this.latency);
     const memory = el("figure", {}, this.memory, el("figcaption", { text: t("stage.memory.caption") }));
@@ -58,12 +58,12 @@ export class Readings {
     this.board.fade(flags);
   }
 
-  /** @param {number} now of the page's clock, milliseconds @param {string} note said in place of what happened last */
+  /** @param {number} now of the page's clock, milliseconds @param {?string} note said in place of what happened last */
   show(now, note) {
     const { player } = this.session;
     const { lanes, t } = this;
     this.transport.show(player, t);
-    setText(this.ticker, note || this.lastWords());
+    setText(this.ticker, note ?? this.lastWords());
     if (!lanes.length) return;
     const numbers = lanes.map((lane) => metricsAt(lane, player.time));
     this.heads.show(player.time, numbers, t);

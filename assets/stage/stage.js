@@ -200,7 +200,7 @@ export class Stage {
     const begun = this.lanes.some((lane) => lane.end > 0);
     this.blank.hidden = begun;
     setText(this.blank, begun ? "" : this.note || this.t("stage.state.expected"));
-    this.readings.show(now, begun ? this.note : "");
+    this.readings.show(now, begun ? this.note || null : "");
     if (!this.session.player.moving) this.readings.describe(this.canvas);
   }
 

@@ -16,6 +16,7 @@ from lab.workload.scenarios import SCENARIOS
 
 
 def show_settings(scenario: str, words: Words) -> None:
+    _say_again("requests", "seed", "modes", *(f"rules_{name}" for name in MODES), f"model_{words.language}")
     if others := other_models():
         pick("model", ("", *others), lambda model: _model_label(model, words), words, words("knob.help.model"))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="settings_numbers"):
@@ -27,6 +28,14 @@ def show_settings(scenario: str, words: Words) -> None:
     with st.container(horizontal=True, gap="small", key="rules"):
         for name in MODES:
             st.pills(words(f"mode.{name}.name"), RULES, selection_mode="multi", key=f"rules_{name}")
+
+
+def _say_again(*keys: str) -> None:
+    """A folded widget is not in the browser; unfolded, it takes the value that the last run of the page has set for
+    it, and where that set none it takes none and says so. So each run sets them all."""
+    for key in keys:
+        if key in st.session_state:
+            st.session_state[key] = st.session_state[key]
 
 
 def pick(

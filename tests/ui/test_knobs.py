@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.scheduling.policy import MODES
-from lab.ui.knobs import BOUNDS, DEFAULTS, Knobs, Notice, from_query, to_query
+from lab.ui.knobs import BOUNDS, DEFAULTS, TURNS, Knobs, Notice, from_query, to_query, turned_by
 from lab.workload.scenarios import SCENARIOS
 
 
@@ -27,10 +27,12 @@ def test_an_empty_address_gives_the_defaults_and_they_leave_it_empty():
         requests=st.none() | st.integers(1, 256),
         seed=st.integers(0, 999_999),
         kv=st.none() | st.sampled_from([1.0, 20.0, 5000.0]),
+        model=st.sampled_from(["", "dummy:one"]),
+        turned=st.sets(st.sampled_from(TURNS)).map(lambda s: tuple(t for t in TURNS if t in s)),
     )
 )
 def test_an_address_gives_back_the_knobs_it_was_made_from(knobs):
-    assert from_query(to_query(knobs)) == (knobs, [])
+    assert from_query(to_query(knobs), ["dummy:one"]) == (knobs, [])
 
 
 @pytest.mark.parametrize(
@@ -63,6 +65,9 @@ def test_what_is_out_of_bounds_is_clamped_and_said(name, given, taken):
         ("scenario", "<script>"),
         ("modes", "fast"),
         ("seed", "0x1"),
+        ("model", "/etc/passwd"),
+        ("model", ""),
+        ("turned", "static.free"),
     ],
 )
 def test_what_cannot_be_read_leaves_the_default_and_is_said(name, given):
@@ -87,6 +92,27 @@ def test_the_window_becomes_seconds_and_the_modes_keep_their_order():
     assert [p.name for p in spec.policies] == ["dynamic", "continuous"]
     assert spec.policies[0].max_queue_delay == 0.12
     assert spec.kv_budget_mb == 20
+
+
+def test_rules_that_are_turned_over_make_hybrids_of_those_modes_only():
+    policies = {
+        p.name: p for p in Knobs(turned=("static.padded", "dynamic.refill", "dynamic.padded")).spec([]).policies
+    }
+    assert list(policies) == ["none", "static -padded", "dynamic +refill -padded", "continuous"]
+    assert not policies["static -padded"].padded
+    assert policies["dynamic +refill -padded"].refill
+    with pytest.raises(ValueError, match="refill and padded exclude each other"):
+        Knobs(turned=("static.refill",)).spec([])
+
+
+def test_what_is_turned_is_found_from_the_rules_that_are_on():
+    turned = ("none.refill", "continuous.padded")
+    assert turned_by({name: Knobs(turned=turned).rules(name) for name in MODES}) == turned
+
+
+def test_the_model_belongs_to_the_run():
+    assert Knobs(model="dummy:one").spec([]).model == "dummy:one"
+    assert Knobs().spec([]) != Knobs(model="dummy:one").spec([])
 
 
 def test_own_prompts_belong_to_their_scenario_and_set_the_number():

@@ -4,10 +4,13 @@ import json
 import re
 
 import pytest
+import streamlit
 
 from lab.report.words import Words
 from lab.scheduling.policy import MODES
+from lab.ui.device import be_again, me
 from lab.ui.device import device as the_device
+from lab.ui.models import model_name, other_models
 
 EN, ZH = Words("en"), Words("zh")
 
@@ -307,3 +310,106 @@ def test_the_language_can_be_changed_back_and_forth_and_the_scenario_stays(page,
 def test_run_without_own_prompts_says_what_is_missing(page):
     at = press_run(page(scenario="own"))
     assert EN("notice.no_prompts") in texts(at)
+
+
+def test_another_model_is_loaded_for_its_run_and_what_is_shown_says_which(page, device, wait_for):
+    wait_for(lambda: device.engine.facts)
+    at = page(requests="2")
+    model = other_models()[0]
+    at.selectbox(key="model_en").select(model).run()
+    assert at.query_params["model"] == model
+    assert f"{model_name(model)} is loaded first when its run's turn comes" in texts(at)
+    at = finish(press_run(at), wait_for)
+    assert device.engine.model == model
+    assert at.get("plotly_chart")
+    assert EN("run.changed") not in texts(at)
+    at.selectbox(key="model_en").select("").run()
+    assert EN("run.changed") in texts(at)
+    assert "model" not in at.query_params
+
+
+@pytest.mark.parametrize("model", ["/etc/passwd", "dummy:Llama-3.1-70B", "Qwen/Qwen3-0.6B"])
+def test_an_address_cannot_name_a_model_that_is_not_on_the_list(page, device, wait_for, model):
+    at = page(requests="2", model=model)
+    assert f"`{model}`" in texts(at)
+    finish(press_run(at), wait_for)
+    assert device.engine.model == device.model
+
+
+def test_a_rule_that_is_turned_over_runs_its_lane_only_and_the_address_says_so(page, wait_for):
+    at = finish(press_run(page(requests="3", batch="2")), wait_for)
+    before = {mode: job for job, mode in at.session_state["board"].lanes}
+    at.get_by_key("rules_static").set_value([]).run()
+    assert at.query_params["turned"] == "static.padded"
+    at = finish(press_run(at), wait_for)
+    after = {mode: job for job, mode in at.session_state["board"].lanes}
+    assert list(after) == ["none", "static -padded", "dynamic", "continuous"]
+    assert {mode for mode in after if after[mode] != before.get(mode)} == {"static -padded"}
+    assert "static -padded" in html(at)
+    again = page(**{name: at.query_params[name] for name in at.query_params})
+    assert [mode for _, mode in again.session_state["board"].lanes] == list(after)
+
+
+def test_refill_of_a_padded_batch_is_refused_with_a_sentence(page):
+    at = page(turned="static.refill")
+    assert "refill and padded exclude each other" in texts(at)
+    assert press_run(at).session_state["board"].lanes == ()
+
+
+def test_a_new_seed_gives_other_requests_and_stays_in_the_address(page):
+    at = page()
+    at.button(key="new_seed").click().run()
+    seed = at.session_state["seed"]
+    assert at.query_params["seed"] == str(seed)
+    at.button(key="reset").click().run()
+    assert at.session_state["seed"] == 0
+    assert "seed" not in at.query_params
+
+
+def test_reset_brings_back_model_and_rules_too(page):
+    at = page(model=other_models()[0], turned="none.padded,dynamic.padded", seed="5", modes="none,dynamic")
+    assert "Settings (4 changed)" in [popover.proto.popover.label for popover in at.get("popover")]
+    at.button(key="reset").click().run()
+    assert at.selectbox(key="model_en").value == ""
+    assert len(at.query_params) == 0
+
+
+def test_before_a_run_of_a_scenario_without_a_recording_its_empty_lanes_are_shown(page):
+    at = page(scenario="day", modes="static,continuous")
+    expected = stage(at)["expected"]["record"]
+    assert [lane["policy"]["name"] for lane in expected["lanes"]] == ["static", "continuous"]
+    assert expected["provenance"]["kind"] == "expected"
+    assert all(not lane["columns"]["start"] for lane in expected["lanes"])
+    assert EN("scenario.day.about") in texts(at)
+    assert stage(page(scenario="day", modes="static"))["expected"]["id"] != stage(at)["expected"]["id"]
+
+
+def test_who_comes_back_after_a_reload_may_cancel_its_run_and_keeps_its_watch_link(page, device, wait_for):
+    mine = page(scenario="own", modes="none")
+    mine.text_area(key="own").set_value("slow\n" * 8).run()
+    mine = press_run(mine)
+    owner, job = stage(mine)["owner"], job_of(mine)
+    assert owner not in str(dict(mine.query_params))
+    assert owner != watch_token(mine)
+    reloaded = page(**{name: mine.query_params[name] for name in mine.query_params})
+    assert "cancel" not in [button.key for button in reloaded.button]
+    reloaded.session_state["me"] = owner  # as be_again does
+    reloaded.run()
+    assert watch_token(reloaded) == watch_token(mine)
+    reloaded.button(key="cancel").click().run()
+    wait_for(lambda: device.look(job).state.over)
+    assert device.look(job).why == "asked"
+
+
+def test_a_tab_is_who_it_says_it_was_unless_that_is_nonsense_or_it_has_a_run_already(monkeypatch):
+    state = {}
+    monkeypatch.setattr(streamlit, "session_state", state)
+    now, before = me(), "0123456789abcdef" * 2
+    for nonsense in (None, "", "guess", ["x"], before[:-1], before + "0", before.upper()):
+        be_again(nonsense)
+        assert me() == now
+    be_again(before)
+    assert me() == before
+    state["has_run"] = True
+    be_again("f" * 32)
+    assert me() == before
