@@ -55,11 +55,11 @@ def show_recorded(record: RunRecord, choice: Choice, words: Words) -> None:
 
 
 def situation_of(choice: Choice) -> str:
-    """Results on the same requests stand on one curve, whatever the sliders say."""
+    """Results of one model on the same requests stand on one curve, whatever the sliders say."""
     if choice.workload is None:
         return ""
     prompts = "\n".join(r.prompt for r in choice.workload.requests)
-    return f"{choice.workload.name} {choice.workload.seed} {zlib.crc32(prompts.encode())}"
+    return f"{choice.knobs.model} {choice.workload.name} {choice.workload.seed} {zlib.crc32(prompts.encode())}"
 
 
 def _mount(
