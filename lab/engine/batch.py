@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from lab.engine.rounding import rounded
 from lab.engine.step import Row, Step
 
 # One more attention call takes as long as attending to about so many masked keys (see docs/performance.md).
@@ -67,12 +68,6 @@ class Batch:
     prompts: tuple[PromptBlock, ...]
     decodes: tuple[DecodeRun, ...]
     kernel_padding: int
-
-
-def rounded(tokens: int) -> int:
-    """The next size that kernels are set up for: multiples of 16, and 8 sizes per doubling from 256 on."""
-    apart = max(16, (1 << (tokens - 1).bit_length()) // 16)
-    return -(-tokens // apart) * apart
 
 
 def lay_out(step: Step, dtype: torch.dtype, device: torch.device) -> Batch:

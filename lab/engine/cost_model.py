@@ -7,7 +7,7 @@ prediction is never negative, and never falls when there is more to do. Knows no
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -27,41 +27,50 @@ class Sized(Protocol):
     def padded_to(self) -> int: ...
 
 
+Rounding = Callable[[int], int]
+
+
+def exactly(positions: int) -> int:
+    return positions
+
+
 class Sizes(NamedTuple):
     """What a step's time depends on.
 
     positions  token positions computed: one a decoding row, each prompt with its padding
     keys       cached positions that decoding rows attend to, their own included
-    prompts    rows that are prompts
+    blocks     runs of neighbouring prompts of one (padded) length: each attends in calls of its own
     squares    sum of the squares of the prompts' (padded) lengths
     """
 
     positions: int
     keys: int
-    prompts: int
+    blocks: int
     squares: int
 
 
-def sizes_of(rows: Iterable[Sized]) -> Sizes:
-    positions = keys = prompts = squares = 0
+def sizes_of(rows: Iterable[Sized], rounding: Rounding = exactly) -> Sizes:
+    """`rounding`: to how many positions a step with prompts is filled up; decode steps never are."""
+    positions = keys = blocks = squares = block = 0
     for row in rows:
         positions += row.padded_to
         if row.past:
             keys += row.past + 1
         else:
-            prompts += 1
-            squares += row.padded_to * row.padded_to
-    return Sizes(positions, keys, prompts, squares)
+            blocks += row.padded_to != block
+            block = row.padded_to
+            squares += block * block
+    return Sizes(rounding(positions) if blocks else positions, keys, blocks, squares)
 
 
 def terms(sizes: Sizes) -> list[float]:
-    """The quantities that coefficients multiply: 1, is there a prompt, prompts, keys, squares, then the positions
+    """The quantities that coefficients multiply: 1, is there a prompt, blocks, keys, squares, then the positions
     between each two neighbouring KNOTS (the last open-ended)."""
     between = [
         float(min(max(sizes.positions - low, 0), high - low))
         for low, high in zip(KNOTS, (*KNOTS[1:], float("inf")), strict=True)
     ]
-    return [1.0, float(sizes.prompts > 0), float(sizes.prompts), float(sizes.keys), float(sizes.squares), *between]
+    return [1.0, float(sizes.blocks > 0), float(sizes.blocks), float(sizes.keys), float(sizes.squares), *between]
 
 
 class Cost(Protocol):
@@ -95,11 +104,11 @@ class CostModel:
 
     def seconds(self, sizes: Sizes) -> float:
         """The sum of coefficients × terms, with what lies below each knot summed up beforehand."""
-        always, any_prompt, prompt, key, square = self.coefficients[:FIXED]
+        always, any_prompt, block, key, square = self.coefficients[:FIXED]
         knot = bisect_right(KNOTS, sizes.positions) - 1
         slope = self.coefficients[FIXED + knot]
         positions = _up_to_knots(self.coefficients)[knot] + slope * (sizes.positions - KNOTS[knot])
-        prompts = any_prompt + prompt * sizes.prompts + square * sizes.squares if sizes.prompts else 0.0
+        prompts = any_prompt + block * sizes.blocks + square * sizes.squares if sizes.blocks else 0.0
         return always + positions + prompts + key * sizes.keys
 
     @property
@@ -118,11 +127,12 @@ def _up_to_knots(coefficients: tuple[float, ...]) -> tuple[float, ...]:
 class PredictedExecutor:
     """Answers steps with predicted seconds and no tokens; decode steps as many at once as the horizon allows.
 
-    `free_bytes` is the memory that a KV pool may be cut from; there is no pool.
+    `free_bytes` is the memory that a KV pool may be cut from; there is no pool. `rounding` as in `sizes_of`.
     """
 
-    def __init__(self, cost: Cost, free_bytes: int) -> None:
+    def __init__(self, cost: Cost, free_bytes: int, rounding: Rounding = exactly) -> None:
         self._cost = cost
+        self._rounding = rounding
         self._free_bytes = free_bytes
 
     def clear(self) -> int:
@@ -132,9 +142,9 @@ class PredictedExecutor:
         return
 
     def run(self, step: Step, horizon: Horizon) -> Outcome:
-        sizes = sizes_of(step.rows)
+        sizes = sizes_of(step.rows, self._rounding)
         first = self._cost.seconds(sizes)
-        if sizes.prompts:
+        if sizes.blocks:
             return Outcome((first,), ((),))
         longer = self._cost.per_key * len(step.rows)  # every row attends to one more position a step
         seconds, passed = [first], first

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from lab.engine.batch import Batch, lay_out, rounded
+from lab.engine.batch import Batch, lay_out
 from lab.engine.decode_graph import SHORTEST_CONTEXT, DecodeGraphs, Recorder
 from lab.engine.kv import KvPool
 from lab.engine.machine import memory_said
 from lab.engine.model import Model
+from lab.engine.rounding import rounded
 from lab.engine.step import Horizon, Outcome, Row, Step
 from lab.engine.step_check import check_step
 

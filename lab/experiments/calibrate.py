@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from lab.engine.cost_model import CostModel, Sizes, sizes_of, terms
+from lab.engine.rounding import rounded
 from lab.engine.step import ONE_STEP, Row, Step
 from lab.run.calibration import Calibration
 from lab.run.job import REFERENCE_STEPS
@@ -26,8 +27,19 @@ if TYPE_CHECKING:
 
 HELD = ((256, 16), (96, 64), (16, 16))  # slots that hold so many tokens, and how many such slots: room for decodes
 ROWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-PROMPTS = ((1, 8), (1, 24), (1, 48), (1, 96), (1, 192), (1, 256), (3, 16), (4, 48), (8, 24), (8, 64))
-JOINED = ((1, 24), (4, 24), (7, 24), (7, 64), (15, 40))  # decoding rows, and the length of a prompt that joins them
+PROMPTS = (
+    *((length,) for length in (8, 16, 32, 48, 64, 96, 144, 192, 256)),
+    *((length,) * count for count, length in ((3, 16), (4, 48), (8, 24), (8, 64))),
+    *((20, 44), (16, 30, 50), (17, 25, 39, 60), (60, 20, 50, 30, 40, 25, 45, 35)),
+)
+JOINED = (  # decoding rows, and the lengths of prompts that join them
+    *(
+        (rows, (length,))
+        for rows, length in ((1, 24), (1, 56), (2, 40), (4, 24), (4, 64), (7, 24), (7, 60), (15, 40))
+    ),
+    *((rows, lengths) for rows, lengths in ((1, (20, 44)), (4, (40, 25)), (6, (30, 50)), (5, (16, 30, 50)))),
+)
+UNEQUAL = 5  # contexts of held slots differ by up to one less
 ROUNDS = 5
 HELD_OUT = 5
 
@@ -83,13 +95,13 @@ def measure(engine: Engine, report: Report) -> list[Sample]:
             outcome = executor.run(step, ONE_STEP)
             if done:
                 seconds[i].append(outcome.seconds[0])
-    return [Sample(sizes_of(step.rows), median(s)) for step, s in zip(steps, seconds, strict=True)]
+    return [Sample(sizes_of(step.rows, rounded), median(s)) for step, s in zip(steps, seconds, strict=True)]
 
 
 def samples_of(record: RunRecord) -> list[Sample]:
     """The warm steps of a measured record."""
     return [
-        Sample(sizes_of(run.rows), seconds)
+        Sample(sizes_of(run.rows, rounded), seconds)
         for lane in record.lanes
         for run in lane.runs()
         for seconds in run.seconds[:1]
@@ -120,33 +132,30 @@ class _Grid:
 
     def __init__(self, context: int) -> None:
         self.held: list[Row] = []
-        self._classes: list[tuple[int, list[int]]] = []
+        self._classes: list[list[int]] = []
         for tokens, count in HELD:
             tokens = min(tokens, context - 1)
             slots = list(range(len(self.held), len(self.held) + count))
-            self._classes.append((tokens, slots))
-            self.held += [_prompt(slot, tokens) for slot in slots]
-        self.longest = min(max(length for _, length in PROMPTS), context - 1)
+            self._classes.append(slots)
+            # Of unequal lengths, as in a run: then attention is masked, which costs more.
+            self.held += [_prompt(slot, max(1, tokens - i % UNEQUAL)) for i, slot in enumerate(slots)]
+        self.longest = min(max(length for lengths in PROMPTS for length in lengths), context - 1)
         self._free = len(self.held)
-        self.slots = self._free + max(count for count, _ in PROMPTS)
+        self.slots = self._free + max(len(lengths) for lengths in PROMPTS)
 
     def steps(self) -> list[Step]:
-        made = [
-            Step(tuple(_decode(slot, tokens) for slot in slots[:rows]))
-            for tokens, slots in self._classes
-            for rows in ROWS
-            if rows <= len(slots)
+        made = [Step(self._decodes(slots[:rows])) for slots in self._classes for rows in ROWS if rows <= len(slots)]
+        made += [Step(self._prompts(lengths)) for lengths in PROMPTS]
+        made += [
+            Step((*self._decodes(self._classes[1][:rows]), *self._prompts(lengths))) for rows, lengths in JOINED
         ]
-        for count, length in PROMPTS:
-            made.append(Step(tuple(self._prompt(i, length) for i in range(count))))
-        tokens, slots = self._classes[1]
-        for rows, length in JOINED:
-            decodes = tuple(_decode(slot, tokens) for slot in slots[:rows])
-            made.append(Step((*decodes, self._prompt(0, length))))
         return made
 
-    def _prompt(self, i: int, length: int) -> Row:
-        return _prompt(self._free + i, min(length, self.longest))
+    def _decodes(self, slots: Sequence[int]) -> tuple[Row, ...]:
+        return tuple(_decode(slot, self.held[slot].padded_to) for slot in slots)
+
+    def _prompts(self, lengths: Sequence[int]) -> tuple[Row, ...]:
+        return tuple(_prompt(self._free + i, min(length, self.longest)) for i, length in enumerate(lengths))
 
 
 def _prompt(slot: int, length: int) -> Row:

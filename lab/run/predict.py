@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from lab.engine.cost_model import PredictedExecutor
 from lab.engine.roofline import BYTES, Roofline
+from lab.engine.rounding import rounded
 from lab.run.calibration import Calibration
 from lab.run.fit import check_budget
 from lab.run.lanes import RunSpec, build_lanes
@@ -37,11 +38,16 @@ class _Predicted:
         return (self.executor,)
 
 
+def source_of(calibration: Calibration) -> Provenance:
+    """Of what is predicted now from these measured steps."""
+    return replace(calibration.provenance, kind="predicted", created=_now())
+
+
 def predict(spec: RunSpec, calibration: Calibration) -> RunRecord:
     """A run on the machine that was calibrated, with the model it was calibrated for; see `what_if` for errors."""
-    source = replace(calibration.provenance, kind="predicted", created=_now())
+    source = source_of(calibration)
     engine = _Predicted(
-        PredictedExecutor(calibration.cost, calibration.free_bytes),
+        PredictedExecutor(calibration.cost, calibration.free_bytes, rounded),
         calibration.shape,
         source.weight_bytes,
         source.kv_bytes_per_token,

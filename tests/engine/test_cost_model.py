@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from lab.engine.cost_model import KNOTS, CostModel, PredictedExecutor, Sizes, sizes_of, terms
 from lab.engine.roofline import Efficiency, Roofline
+from lab.engine.rounding import rounded
 from lab.engine.step import Horizon, Row, Step
 from lab.spec.devices import ACCELERATORS
 from lab.spec.model_shape import WELL_KNOWN
@@ -25,7 +26,16 @@ def _decode(slot, past, live=True):
 
 def test_sizes_count_padding_dead_rows_and_every_key():
     rows = (_decode(0, 9), _decode(1, 4, live=False), _prompt(2, 5, padded_to=7), _prompt(3, 7))
-    assert sizes_of(rows) == Sizes(positions=1 + 1 + 7 + 7, keys=10 + 5, prompts=2, squares=49 + 49)
+    assert sizes_of(rows) == Sizes(positions=1 + 1 + 7 + 7, keys=10 + 5, blocks=1, squares=49 + 49)
+
+
+def test_prompts_of_unequal_length_are_blocks_of_their_own():
+    assert sizes_of((_prompt(0, 5), _prompt(1, 5), _prompt(2, 6), _prompt(3, 5))).blocks == 3
+
+
+def test_a_step_with_prompts_is_filled_up_and_a_decode_step_never():
+    assert sizes_of((_decode(0, 9), _prompt(1, 20)), rounded).positions == 32
+    assert sizes_of((_decode(0, 9), _decode(1, 9)), rounded).positions == 2
 
 
 def test_the_parts_between_the_knots_add_up_to_the_positions():
@@ -35,7 +45,7 @@ def test_the_parts_between_the_knots_add_up_to_the_positions():
 
 @given(coefficients, sizes)
 def test_seconds_are_the_sum_of_coefficients_times_terms(coefficients, sizes):
-    if not sizes.prompts:
+    if not sizes.blocks:
         sizes = sizes._replace(squares=0)
     expected = sum(c * t for c, t in zip(coefficients, terms(sizes), strict=True))
     assert CostModel(coefficients).seconds(sizes) == pytest.approx(expected)

@@ -5,6 +5,7 @@ import pytest
 
 from lab.engine.cost_model import KNOTS, CostModel, Sizes, sizes_of
 from lab.engine.loaded import load_engine
+from lab.engine.rounding import rounded
 from lab.experiments.calibrate import Sample, calibrate, fit, samples_of
 from lab.run.calibration import keep, kept
 from lab.run.lanes import RunSpec
@@ -104,7 +105,7 @@ def test_steps_of_a_record_are_samples_too(calibration):
     samples = samples_of(record)
     [lane] = record.lanes
     assert len(samples) == len(list(lane.runs()))
-    assert samples[0].sizes == sizes_of(next(lane.runs()).rows)
+    assert samples[0].sizes == sizes_of(next(lane.runs()).rows, rounded)
 
 
 def _end(lane: LaneRecord) -> float:
