@@ -168,6 +168,11 @@ class Line:
             if i >= KEPT_RUNS or (i > 0 and rows > KEPT_ROWS) or now - job.ended > KEPT_SECONDS:
                 del self._jobs[job.id]
 
+    def seen_later(self, seconds: float) -> None:
+        """For so long nobody could look at any run."""
+        for job in self._line:
+            job.seen += seconds
+
     def unseen(self, now: float) -> list[Job]:
         """Those that nobody has looked at for too long."""
         return [

@@ -96,6 +96,7 @@ class Device:
         self._link: Link | None = None
         self._deaths = 0  # engine processes in a row that ended before they were ready
         self._closed = threading.Event()
+        self._reaped = now()
         with self._lock:
             self._start_engine()
         threading.Thread(target=self._tick, name="reaper", daemon=True).start()
@@ -282,11 +283,16 @@ class Device:
     # ---- the reaper
 
     def reap(self) -> None:
-        """Cancel what nobody looks at, forget what ended long ago. Called about once a second."""
+        """Cancel what nobody looks at, forget what ended long ago. Called once in TICK seconds; where it was not,
+        the machine slept or this process was stopped, and nobody could look meanwhile."""
         with self._lock:
-            for job in self._line.unseen(self._now()):
+            now = self._now()
+            slept, self._reaped = now - self._reaped - TICK, now
+            if slept > TICK:
+                self._line.seen_later(slept)
+            for job in self._line.unseen(now):
                 self._stop(job, Why.UNSEEN)
-            self._line.forget(self._now())
+            self._line.forget(now)
 
     def _tick(self) -> None:
         while not self._closed.wait(TICK):

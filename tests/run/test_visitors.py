@@ -98,6 +98,12 @@ class World:
     def state(self, job):
         return self.device.look(job).state
 
+    def wait(self, seconds):
+        """As the reaper sees it."""
+        for _ in range(seconds):
+            self.now += TICK
+            self.device.reap()
+
     def finish(self, job):
         self.link.says(JobEvent(job, Started(RECORD)), JobEvent(job, Finished(RECORD)))
 
@@ -167,24 +173,22 @@ def test_a_run_that_nobody_looks_at_is_cancelled_sooner_when_it_runs(world):
     world.ready()
     running, waiting, watched = (world.submit(owner) for owner in "abc")
     for second in range(0, 130, 5):
-        world.now = float(second)
         world.device.look(watched)
-        world.device.reap()
         if second == 25:
             assert world.link.sent.count(Cancel(running)) == 0
         if second == 30:
             assert world.link.sent.count(Cancel(running)) == 1
             assert world.device._line.find(waiting).state is State.WAITING
+        world.wait(5)
     assert world.device._line.find(waiting).why is Why.UNSEEN
     assert world.state(watched) is State.WAITING
 
 
 def test_asking_for_what_is_new_keeps_a_run_alive(world):
     a = world.ready().submit("a")
-    for second in range(0, 100, 10):
-        world.now = float(second)
+    for _ in range(10):
         world.device.since(a)
-        world.device.reap()
+        world.wait(10)
     assert not world.device.look(a).stopping
 
 
@@ -334,6 +338,16 @@ def test_ended_runs_are_kept_by_count_and_by_age(world):
     assert all(world.device.look(job) is None for job in jobs)
 
 
+def test_a_machine_that_slept_drops_nobody_who_could_not_look(world):
+    a = world.ready().submit("a")
+    world.wait(20)
+    world.now += 3600  # the lid was closed
+    world.wait(5)
+    assert Cancel(a) not in world.link.sent
+    world.wait(5)
+    assert Cancel(a) in world.link.sent
+
+
 def test_ended_runs_are_kept_by_size_and_the_latest_whatever_its_size(world, monkeypatch):
     monkeypatch.setattr("lab.run.line.KEPT_ROWS", 5)
     world.ready()
@@ -360,8 +374,7 @@ def test_a_run_whose_visitor_has_left_is_stopped_within_thirty_seconds(world):
     a = world.ready().submit("a")
     world.device.look(a)
     while Cancel(a) not in world.link.sent:
-        world.now += TICK
-        world.device.reap()
+        world.wait(1)
     assert world.now <= 29  # and a step, until it has stopped
 
 
@@ -389,9 +402,9 @@ def test_fifty_rounds_of_every_ending_leave_nothing_in_line(world):
                 world.link.dies()
                 world.ready()
             case 4:
-                world.now += 31
+                world.wait(15)
                 world.device.look(b)
-                world.device.reap()
+                world.wait(15)
                 world.link.says(JobCancelled(a))
         world.finish(b)
         assert list(world.device._line) == []
