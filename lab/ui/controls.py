@@ -12,6 +12,8 @@ from lab.report.requests import requests_table
 from lab.report.words import LANGUAGES, Language, Words, language_of
 from lab.run.lanes import RunSpec
 from lab.scheduling.policy import MODES
+from lab.ui.board import Board
+from lab.ui.device import device
 from lab.ui.knobs import BOUNDS, DEFAULTS, Knobs, Notice, from_query, to_query, turned_by
 from lab.ui.models import other_models
 from lab.ui.settings import pick, show_settings
@@ -111,7 +113,11 @@ def _knobs(scenario: str) -> Knobs:
 
 
 def _reset() -> None:
-    """All knobs as on a first visit; the scenario stays. The stage takes its sliders' values anew."""
+    """All knobs as on a first visit; the scenario stays. The stage takes its sliders' values anew, and a run that
+    this tab has going is cancelled."""
+    board: Board | None = st.session_state.get("board")
+    if board is not None and board.pending:
+        device().cancel(board.pending)
     _set(replace(DEFAULTS, scenario=st.session_state["scenario"]))
     st.session_state["revision"] = st.session_state.get("revision", 0) + 1
 

@@ -163,6 +163,18 @@ def test_pressing_run_twice_leaves_one_run_and_a_place_in_line_is_told(page, dev
     assert device.look(job_of(first)).place == 0
 
 
+def test_of_two_presses_one_run_is_left_and_reset_cancels_it(page, device, wait_for):
+    at = page(scenario="own")
+    at.text_area(key="own").set_value("slow\n" * 8).run()
+    first = job_of(press_run(at))
+    second = job_of(press_run(at))
+    wait_for(lambda: device.look(first).state.over and any(lane.start for lane in device.since(second)))
+    told = texts(at.button(key="reset").click().run())
+    wait_for(lambda: device.look(second).state.over)
+    assert [device.look(job).why for job in (first, second)] == ["replaced", "asked"]
+    assert EN("why.asked") in told + texts(at.run())
+
+
 def test_visitors_see_each_their_own_run(page, wait_for):
     one, other = page(requests="2", seed="1"), page(requests="3", seed="2")
     one, other = press_run(one), press_run(other)
