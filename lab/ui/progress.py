@@ -65,7 +65,7 @@ def ready_text(facts: Ready, words: Words) -> str:
 def loading_text(loading: Loading, model: str, words: Words) -> str:
     """`model` as in EngineState."""
     key, name = f"engine.{loading.phase}", as_typed(model_name(model))
-    if key not in words or (loading.total == 0 and "{total}" in words.raw(key)):
+    if key not in words or (loading.total < 1e6 and "{total}" in words.raw(key)):
         return words("engine.working", model=name)
     return words(key, model=name, done=f"{loading.done / 1e6:.0f}", total=f"{loading.total / 1e6:.0f}")
 
