@@ -173,7 +173,8 @@ def knee(curve: Sequence[tuple[float, float]]) -> int:
     There a ray from the origin touches the curve from below: before it a little more latency buys much
     throughput, behind it a little throughput costs much latency. Needs no threshold, and holds for curves that
     fall first, as those of batches that must fill. Where requests of equal work arrive as a Poisson stream and are
-    served one at a time, it lies at 2 − √2 = 59 % of the capacity.
+    served one at a time, it lies at 2 − √2 = 59 % of the capacity; lower where work varies, at
+    1 / (1 + √((1 + c²) / 2)) with c the coefficient of variation.
     """
     return max(range(len(curve)), key=lambda i: curve[i][0] / curve[i][1])
 

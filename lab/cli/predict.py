@@ -25,7 +25,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    calibration = _calibration_for(options)
+    calibration = calibration_for(options)
     spec = spec_of(options)
     text = Text.load(Path(calibration.folder)) if calibration.folder else None
     workload, assumed = prepare_apart(spec.workload, Coder(text, calibration.shape.vocab), calibration.fingerprint)
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _calibration_for(options: argparse.Namespace) -> Calibration:
+def calibration_for(options: argparse.Namespace) -> Calibration:
     """The newest of this model (and precision, where one is asked for)."""
     for calibration in kept():
         p = calibration.provenance

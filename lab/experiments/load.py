@@ -28,7 +28,7 @@ from lab.workload.request import Workload
 if TYPE_CHECKING:
     from lab.engine.loaded import Engine
 
-SHARES = (0.5, 0.9, 1.3, 0.7, 0.25, 1.0, 0.8)
+SHARES = (0.5, 0.9, 2.0, 0.7, 1.3, 0.25)
 """Of a mode's capacity, in the order in which they are measured: if time runs out, the curve has its ends."""
 
 FEWEST_LOADS = 3  # of each mode, however long they take
@@ -63,8 +63,16 @@ def on_calibration(spec: RunSpec, calibration: Calibration) -> Serve:
 
 
 def cut_of(policies: Sequence[Policy], requests: int) -> int:
-    """Left out at either end: a whole batch of the largest, and at least an eighth of the requests."""
-    return max(requests // 8, 1, *(p.max_batch_size for p in policies))
+    """Left out at either end: a whole batch of the largest, and at least an eighth of the requests.
+
+    ValueError where less than a third of the requests would be left.
+    """
+    cut = max(requests // 8, *(p.max_batch_size for p in policies))
+    if requests < 3 * cut:
+        raise ValueError(
+            f"{requests} requests, of which a batch of {cut} is cut at either end; give at least {3 * cut}"
+        )
+    return cut
 
 
 def open_loop(

@@ -22,9 +22,11 @@ def test_the_knee_of_an_md1_queue_is_at_59_percent_of_its_capacity():
     assert found == pytest.approx(2 - math.sqrt(2), abs=0.002)
 
 
-def test_the_knee_of_an_mm1_queue_is_at_half_its_capacity():
-    loads = np.arange(0.02, 0.999, 0.002)
-    assert loads[knee([(rho, 1 / (1 - rho)) for rho in loads])] == pytest.approx(0.5, abs=0.002)
+@pytest.mark.parametrize("variation", [0.0, 1.0, 1.7])
+def test_the_knee_of_an_mg1_queue_lies_the_lower_the_more_work_varies(variation):
+    loads, half = np.arange(0.02, 0.999, 0.002), (1 + variation**2) / 2
+    found = loads[knee([(rho, 1 + half * rho / (1 - rho)) for rho in loads])]
+    assert found == pytest.approx(1 / (1 + math.sqrt(half)), abs=0.002)
 
 
 def test_a_curve_that_falls_first_has_its_knee_behind_the_valley():

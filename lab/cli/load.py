@@ -1,0 +1,180 @@
+"""`load`: latency against throughput, mode by mode, from light load to past saturation; its knee; Little's law."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lab.analysis.load import Sweep
+from lab.analysis.load_tables import load_json, load_rows
+from lab.analysis.tables import csv_text
+from lab.cli.load_text import load_text
+from lab.cli.options import add_run_options, engine_of, path, spec_of
+from lab.cli.output import print_json
+from lab.cli.predict import calibration_for
+from lab.cli.progress import ProgressLine
+from lab.engine.coder import Coder
+from lab.engine.text import Text
+from lab.experiments.load import Serve, closed_loop, cut_of, on_calibration, on_engine, open_loop
+from lab.report.load import load_html
+from lab.report.words import Words
+from lab.run.job import REFERENCE_STEPS
+from lab.run.lanes import RunSpec
+from lab.run.predict import source_of
+from lab.run.prepare import prepare, prepare_apart
+from lab.run.provenance import provenance_of
+from lab.run.record import Provenance
+from lab.run.record_file import write_whole
+from lab.workload.closed_loop import closed_loop as people
+from lab.workload.request import Workload
+from lab.workload.scenarios import SCENARIOS
+
+SCENARIO, RATE = "mixed", 1.0  # any rate: the times are stretched
+BATCHES = 4  # requests of a run, in batches of the largest mode: one is cut at either end
+FEWEST, USER_TOKENS = 48, 16
+MINUTES = 4.0
+
+Ready = Callable[[Workload], Workload]
+
+
+def add_to(commands: Any) -> None:
+    command = commands.add_parser(
+        "load",
+        help="latency against throughput under rising load, with knee and Little's law",
+        description=f"Defaults here: the scenario {SCENARIO} with Poisson arrivals, at least {FEWEST} requests. "
+        "Rates are shares of what each mode gives with all requests at once.",
+    )
+    add_run_options(command)
+    add = command.add_argument
+    add("--rates", type=_numbers(float), metavar="A,B", help="requests per second, the same for every mode")
+    add("--users", type=_numbers(int), metavar="A,B", help="closed loop: numbers of users (with --closed-loop)")
+    add("--closed-loop", action="store_true", help="users who ask again after their answer: 1, 2, 4 … 2 batches")
+    add("--think-ms", type=float, default=0.0, metavar="MS", help="closed loop: before asking again (default: 0)")
+    add("--repeats", type=int, default=1, metavar="N", help="each with a seed of its own (default: 1)")
+    add("--minutes", type=float, default=MINUTES, metavar="M", help=f"then leave loads out (default: {MINUTES:g})")
+    add("--predicted", action="store_true", help="from a calibration (see calibrate), in place of measuring")
+    add("--out", type=path, metavar="DIR", help="write load.csv and load.html")
+    command.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    _check(options)
+    if options.out is not None:
+        options.out.mkdir(parents=True, exist_ok=True)  # now, not after minutes of measuring
+    with ProgressLine() as progress:
+        sweep = _sweep(options, progress)
+    words = Words("en")
+    if options.out is not None:
+        _write(sweep, words, options.out)
+    if options.json:
+        print_json(load_json(sweep))
+    else:
+        print(load_text(sweep, words))
+    return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.repeats < 1:
+        raise ValueError(f"--repeats is {options.repeats}; it must be at least 1")
+    if not options.minutes > 0:
+        raise ValueError(f"--minutes is {options.minutes:g}; it must be above 0")
+    for name in ("scatter", "free_eos"):
+        if getattr(options, name):
+            option = f"--{name.replace('_', '-')}"
+            raise ValueError(f"{option} does not go with load: every run does the same work in whole batches")
+    if options.users and not options.closed_loop:
+        raise ValueError("--users is for a closed loop; add --closed-loop")
+    if options.closed_loop and (options.rates or options.scenario or options.prompts or options.trace):
+        raise ValueError("--closed-loop asks its own questions at its users' pace; leave out rates and requests")
+    if options.out is not None and options.out.exists() and not options.out.is_dir():
+        raise ValueError(f"--out is {options.out}, which is a file; name a folder")
+
+
+def _sweep(options: argparse.Namespace, progress: ProgressLine) -> Sweep:
+    seeds = [options.seed + i for i in range(options.repeats)]
+    specs = [spec_of(_with_requests(options, seed)) for seed in seeds]
+    policies, budget_s = specs[0].policies, math.inf if options.predicted else 60 * options.minutes
+    if not options.closed_loop:
+        cut_of(policies, min(len(spec.workload.requests) for spec in specs))  # before a model is loaded
+    serve, source, ready = _device(options, specs[0], progress)
+    report = _silent if options.predicted else progress.phase  # a prediction takes none of the seconds it is about
+    if options.closed_loop:
+
+        def asking(users: int, seed: int) -> Workload:
+            return ready(_people(options, users, seed))
+
+        users, think_s = options.users or _usual_users(options.max_batch_size), options.think_ms / 1000
+        return closed_loop(
+            policies, asking, seeds, serve, source, report, users=users, think_s=think_s, budget_s=budget_s
+        )
+    workloads = [ready(spec.workload) for spec in specs]
+    return open_loop(policies, workloads, serve, source, report, rates=options.rates, budget_s=budget_s)
+
+
+def _silent(phase: str, done: int, total: int) -> None:
+    return
+
+
+def _with_requests(options: argparse.Namespace, seed: int) -> argparse.Namespace:
+    """What was not named: the scenario, how many requests, and some rate where a scenario has none."""
+    given: dict[str, Any] = {"seed": seed}
+    if not options.prompts:
+        given["requests"] = options.requests or max(FEWEST, BATCHES * options.max_batch_size)
+    if not options.trace:
+        name = options.scenario or ("own" if options.prompts else SCENARIO)
+        timeless = name in SCENARIOS and SCENARIOS[name].rate is None and SCENARIOS[name].trace is None
+        given |= {"scenario": name, "request_rate": options.request_rate or (RATE if timeless else None)}
+    return argparse.Namespace(**vars(options) | given)
+
+
+def _people(options: argparse.Namespace, users: int, seed: int) -> Workload:
+    """Each asks as often as it takes for the same number of questions, and at least four times."""
+    most = max(options.max_batch_size, users)
+    count = max(options.requests or FEWEST, BATCHES * most)
+    return people(users, -(-count // users), options.think_ms / 1000, max_new_tokens=USER_TOKENS, seed=seed)
+
+
+def _usual_users(seats: int) -> list[int]:
+    """1, 2, 4 … twice a batch; its ends and the batch itself come first, should time run out."""
+    ends = [1, seats, 2 * seats]
+    between = [2**i for i in range(1, (2 * seats).bit_length())]
+    return list(dict.fromkeys(ends + [n for n in between if n < 2 * seats]))
+
+
+def _numbers(kind: type[int] | type[float]) -> Callable[[str], list[Any]]:
+    def read(text: str) -> list[Any]:
+        try:
+            made = sorted({kind(part) for part in text.split(",")})
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers such as 1,2,4") from None
+        if not all(0 < n < math.inf for n in made):
+            raise argparse.ArgumentTypeError(f"{text!r} has a number that is not above 0 and finite")
+        return made
+
+    return read
+
+
+def _device(options: argparse.Namespace, spec: RunSpec, progress: ProgressLine) -> tuple[Serve, Provenance, Ready]:
+    """What serves the runs, where its numbers come from, and what makes requests ready for it."""
+    if options.predicted:
+        calibration = calibration_for(options)
+        text = Text.load(Path(calibration.folder)) if calibration.folder else None
+        coder = Coder(text, calibration.shape.vocab)
+
+        def ready(workload: Workload) -> Workload:
+            return prepare_apart(workload, coder, calibration.fingerprint)[0]
+
+        return on_calibration(spec, calibration), source_of(calibration), ready
+    engine = engine_of(options, progress)
+    provenance = provenance_of(engine, engine.executor.reference_steps(REFERENCE_STEPS))
+    return on_engine(spec, engine), provenance, lambda workload: prepare(workload, engine, False, progress.phase)
+
+
+def _write(sweep: Sweep, words: Words, folder: Path) -> None:
+    write_whole(folder / "load.csv", csv_text(load_rows(sweep)))
+    write_whole(folder / "load.html", load_html(sweep, words))
+    print(f"written to {folder}", file=sys.stderr)
