@@ -12,6 +12,7 @@ from typing import Any
 from lab.analysis.load import Sweep
 from lab.analysis.load_tables import load_json, load_rows
 from lab.analysis.tables import csv_text
+from lab.cli.load_options import FEWEST, SCENARIO, numbers, people, usual_users, with_requests
 from lab.cli.load_text import load_text
 from lab.cli.options import add_run_options, engine_of, path, spec_of
 from lab.cli.output import print_json
@@ -29,13 +30,8 @@ from lab.run.prepare import prepare, prepare_apart
 from lab.run.provenance import provenance_of
 from lab.run.record import Provenance
 from lab.run.record_file import write_whole
-from lab.workload.closed_loop import closed_loop as people
 from lab.workload.request import Workload
-from lab.workload.scenarios import SCENARIOS
 
-SCENARIO, RATE = "mixed", 1.0  # any rate: the times are stretched
-BATCHES = 4  # requests of a run, in batches of the largest mode: one is cut at either end
-FEWEST, USER_TOKENS = 48, 16
 MINUTES = 4.0
 
 Ready = Callable[[Workload], Workload]
@@ -50,8 +46,8 @@ def add_to(commands: Any) -> None:
     )
     add_run_options(command)
     add = command.add_argument
-    add("--rates", type=_numbers(float), metavar="A,B", help="requests per second, the same for every mode")
-    add("--users", type=_numbers(int), metavar="A,B", help="closed loop: numbers of users (with --closed-loop)")
+    add("--rates", type=numbers(float), metavar="A,B", help="requests per second, the same for every mode")
+    add("--users", type=numbers(int), metavar="A,B", help="closed loop: numbers of users (with --closed-loop)")
     add("--closed-loop", action="store_true", help="users who ask again after their answer: 1, 2, 4 … 2 batches")
     add("--think-ms", type=float, default=0.0, metavar="MS", help="closed loop: before asking again (default: 0)")
     add("--repeats", type=int, default=1, metavar="N", help="each with a seed of its own (default: 1)")
@@ -96,7 +92,7 @@ def _check(options: argparse.Namespace) -> None:
 
 def _sweep(options: argparse.Namespace, progress: ProgressLine) -> Sweep:
     seeds = [options.seed + i for i in range(options.repeats)]
-    specs = [spec_of(_with_requests(options, seed)) for seed in seeds]
+    specs = [spec_of(with_requests(options, seed)) for seed in seeds]
     policies, budget_s = specs[0].policies, math.inf if options.predicted else 60 * options.minutes
     if not options.closed_loop:
         cut_of(policies, min(len(spec.workload.requests) for spec in specs))  # before a model is loaded
@@ -105,9 +101,9 @@ def _sweep(options: argparse.Namespace, progress: ProgressLine) -> Sweep:
     if options.closed_loop:
 
         def asking(users: int, seed: int) -> Workload:
-            return ready(_people(options, users, seed))
+            return ready(people(options, users, seed))
 
-        users, think_s = options.users or _usual_users(options.max_batch_size), options.think_ms / 1000
+        users, think_s = options.users or usual_users(options.max_batch_size), options.think_ms / 1000
         return closed_loop(
             policies, asking, seeds, serve, source, report, users=users, think_s=think_s, budget_s=budget_s
         )
@@ -119,45 +115,6 @@ def _silent(phase: str, done: int, total: int) -> None:
     return
 
 
-def _with_requests(options: argparse.Namespace, seed: int) -> argparse.Namespace:
-    """What was not named: the scenario, how many requests, and some rate where a scenario has none."""
-    given: dict[str, Any] = {"seed": seed}
-    if not options.prompts:
-        given["requests"] = options.requests or max(FEWEST, BATCHES * options.max_batch_size)
-    if not options.trace:
-        name = options.scenario or ("own" if options.prompts else SCENARIO)
-        timeless = name in SCENARIOS and SCENARIOS[name].rate is None and SCENARIOS[name].trace is None
-        given |= {"scenario": name, "request_rate": options.request_rate or (RATE if timeless else None)}
-    return argparse.Namespace(**vars(options) | given)
-
-
-def _people(options: argparse.Namespace, users: int, seed: int) -> Workload:
-    """Each asks as often as it takes for the same number of questions, and at least four times."""
-    most = max(options.max_batch_size, users)
-    count = max(options.requests or FEWEST, BATCHES * most)
-    return people(users, -(-count // users), options.think_ms / 1000, max_new_tokens=USER_TOKENS, seed=seed)
-
-
-def _usual_users(seats: int) -> list[int]:
-    """1, 2, 4 … twice a batch; its ends and the batch itself come first, should time run out."""
-    ends = [1, seats, 2 * seats]
-    between = [2**i for i in range(1, (2 * seats).bit_length())]
-    return list(dict.fromkeys(ends + [n for n in between if n < 2 * seats]))
-
-
-def _numbers(kind: type[int] | type[float]) -> Callable[[str], list[Any]]:
-    def read(text: str) -> list[Any]:
-        try:
-            made = sorted({kind(part) for part in text.split(",")})
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers such as 1,2,4") from None
-        if not all(0 < n < math.inf for n in made):
-            raise argparse.ArgumentTypeError(f"{text!r} has a number that is not above 0 and finite")
-        return made
-
-    return read
-
-
 def _device(options: argparse.Namespace, spec: RunSpec, progress: ProgressLine) -> tuple[Serve, Provenance, Ready]:
     """What serves the runs, where its numbers come from, and what makes requests ready for it."""
     if options.predicted:
@@ -166,7 +123,10 @@ def _device(options: argparse.Namespace, spec: RunSpec, progress: ProgressLine) 
         coder = Coder(text, calibration.shape.vocab)
 
         def ready(workload: Workload) -> Workload:
-            return prepare_apart(workload, coder, calibration.fingerprint)[0]
+            made, assumed = prepare_apart(workload, coder, calibration.fingerprint)
+            if assumed:
+                print(f"{assumed} answers have no known length; they count as the most allowed", file=sys.stderr)
+            return made
 
         return on_calibration(spec, calibration), source_of(calibration), ready
     engine = engine_of(options, progress)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from pathlib import Path
 
 import pytest
 
@@ -84,6 +85,12 @@ def test_rates_by_hand_are_those_of_every_mode(model, capsys):
     assert load(model, "--rates", "4,1", "--modes", "none,static", "--scenario", "chat", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert [[cell["load"] for cell in c["loads"]] for c in found["modes"].values()] == [[1, 4], [1, 4]]
+
+
+def test_the_columns_are_documented():
+    document = (Path(__file__).resolve().parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+    missing = [name for name, meaning in LOAD_COLUMNS.items() if f"| `{name}` | {meaning} |" not in document]
+    assert missing == []
 
 
 @pytest.mark.parametrize(
