@@ -67,7 +67,7 @@ def show_downloads(record: RunRecord, kept: Mapping[str, RunRecord], words: Word
 def _buttons(made: Exports, record: RunRecord, words: Words) -> None:
     for name in made.names:
         label = words("report.button") if name == HTML else name
-        _button(made, name, label, record.workload.name, f"get_{name}")
+        _button(made, name, label, record.workload.name, f"get_{name.split('.')[0]}")
 
 
 def _compare(record: RunRecord, others: Mapping[str, RunRecord], words: Words) -> None:
