@@ -21,14 +21,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from lab.run.frames import FrameError, read_frame, write_frame
 from lab.run.job import Cancelled, run_job
-from lab.run.lanes import RunSpec
+from lab.run.lanes import RunSpec, free_bytes
 from lab.run.messages import (
+    Freed,
     JobCancelled,
     JobEvent,
     JobFailed,
     Load,
     LoadFailed,
     Loading,
+    Memory,
     Ready,
     Report,
     Run,
@@ -115,13 +117,17 @@ class Host:
         gc.collect()
         gc.freeze()  # the model's many objects are never garbage; a later collection need not visit them
         folder = str(engine.folder or "")
-        self._report(Ready(engine.model, engine.device, engine.dtype, engine.threads, folder))
+        memory = Memory(engine.shape, engine.weight_bytes, free_bytes(engine))
+        self._report(Ready(engine.model, engine.device, engine.dtype, engine.threads, folder, memory))
 
     def _carry_out_run(self, job: str, spec: RunSpec) -> None:
         if self._engine is None:
             raise ValueError("no model is loaded; a run needs one")
         outbox = Outbox(lambda event: self._report(JobEvent(job, event)))
-        run_job(spec, self._engine, outbox.put, stopped=lambda: job not in self._wanted)
+        try:
+            run_job(spec, self._engine, outbox.put, stopped=lambda: job not in self._wanted)
+        finally:
+            self._report(Freed(free_bytes(self._engine)))
 
     def _report(self, report: Report) -> None:
         write_frame(self._pipe_out, report_to_json(report))

@@ -87,7 +87,7 @@ def build_lanes(
 
     Raises ValueError, with the numbers, where that does not fit the memory.
     """
-    free = min(executor.clear() for executor in engine.executors)
+    free = free_bytes(engine)
     check_fits(spec, workload, engine.shape, engine.weight_bytes, free)
     kv_budget = _kv_budget_tokens(spec, free, engine.kv_bytes_per_token)
     homes = _settle(spec, workload, engine.executors)
@@ -106,6 +106,11 @@ def build_lanes(
         )
         for policy, own in zip(spec.policies, homes, strict=True)
     ]
+
+
+def free_bytes(engine: Engine) -> int:
+    """Besides the loaded weights, on the device that has least; an earlier run's KV pools are let go."""
+    return min(executor.clear() for executor in engine.executors)
 
 
 def _settle(spec: RunSpec, workload: Workload, executors: Sequence[PooledExecutor]) -> list[list[Home]]:

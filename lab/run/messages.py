@@ -15,6 +15,7 @@ from lab.run.job import Event, Finished, Grown, Progress, Started
 from lab.run.lanes import RunSpec
 from lab.run.record import Columns, RunRecord
 from lab.run.record_file import from_json, to_json
+from lab.spec.model_shape import ModelShape
 
 _SPEC = TypeAdapter(RunSpec)
 _COLUMNS = tuple(f.name for f in fields(Columns))
@@ -56,6 +57,15 @@ class Loading(NamedTuple):
     total: int
 
 
+class Memory(NamedTuple):
+    """What the engine has found: the loaded model's dimensions, what its weights hold and what is free besides,
+    both in bytes."""
+
+    shape: ModelShape
+    weight_bytes: int
+    free_bytes: int
+
+
 class Ready(NamedTuple):
     """The model is loaded; jobs may come. `folder` is where its tokenizer lies, "" for a model without one."""
 
@@ -64,6 +74,13 @@ class Ready(NamedTuple):
     dtype: str
     threads: int
     folder: str = ""
+    memory: Memory | None = None
+
+
+class Freed(NamedTuple):
+    """A job is over, its KV cache given back; so many bytes are free now."""
+
+    free_bytes: int
 
 
 class LoadFailed(NamedTuple):
@@ -84,10 +101,12 @@ class JobCancelled(NamedTuple):
     job: str
 
 
-Report = Loading | Ready | LoadFailed | JobEvent | JobFailed | JobCancelled
+Report = Loading | Ready | Freed | LoadFailed | JobEvent | JobFailed | JobCancelled
 
 
 # ---- as JSON
+
+_READY = TypeAdapter(Ready)
 
 
 def command_to_json(command: Command) -> Any:
@@ -121,15 +140,19 @@ def _read_spec(value: Any) -> RunSpec:
 def report_to_json(report: Report) -> Any:
     if isinstance(report, JobEvent):
         return ["event", report.job, *_event_to_json(report.event)]
+    if isinstance(report, Ready):
+        return ["Ready", *_READY.dump_python(report)]
     return [type(report).__name__, *report]
 
 
 def report_from_json(value: Any) -> Report:
     """Raises ValueError for what is no report."""
-    plain = {c.__name__: c for c in (Loading, Ready, LoadFailed, JobFailed, JobCancelled)}
+    plain = {c.__name__: c for c in (Loading, Freed, LoadFailed, JobFailed, JobCancelled)}
     match value:
         case ["event", job, *event]:
             return JobEvent(job, _event_from_json(event))
+        case ["Ready", *parts]:
+            return _READY.validate_python(parts)
         case [str(name), *parts] if name in plain:
             report: Report = plain[name](*parts)
             return report

@@ -20,6 +20,7 @@ from lab.run.lanes import RunSpec
 from lab.run.line import Job, Line, State, Why
 from lab.run.messages import (
     Cancel,
+    Freed,
     JobCancelled,
     JobEvent,
     JobFailed,
@@ -192,6 +193,9 @@ class Device:
                 case Ready():
                     self._engine, self._deaths = EngineState(self._engine.model, facts=report), 0
                     self._next()
+                case Freed(free_bytes) if (facts := self._engine.facts) is not None and facts.memory is not None:
+                    memory = facts.memory._replace(free_bytes=free_bytes)
+                    self._engine = replace(self._engine, facts=facts._replace(memory=memory))
                 case LoadFailed(sentence):
                     self._give_up(sentence)
                 case JobEvent(job_id, event) if job := self._at_work(job_id):

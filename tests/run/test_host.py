@@ -19,12 +19,14 @@ from lab.run.job import Finished, Grown, Progress, Started
 from lab.run.lanes import RunSpec
 from lab.run.messages import (
     Cancel,
+    Freed,
     JobCancelled,
     JobEvent,
     JobFailed,
     Load,
     LoadFailed,
     Loading,
+    Memory,
     Ready,
     Run,
     command_from_json,
@@ -33,6 +35,7 @@ from lab.run.messages import (
 from lab.run.outbox import Outbox
 from lab.run.record import Columns
 from lab.scheduling.policy import MODES, mode
+from lab.spec.model_shape import WELL_KNOWN
 from lab.workload.request import Request, Workload
 from lab.workload.scenarios import build
 
@@ -120,7 +123,17 @@ def test_an_unlimited_delay_survives_the_way_to_the_engine():
 
 def test_loading_is_reported_with_its_bytes(host, ear):
     ear.until(lambda r: r == Loading("download", 10, 100))
-    assert ear.until(lambda r: isinstance(r, Ready)).model == "scripted"
+    ready = ear.until(lambda r: isinstance(r, Ready))
+    assert ready.model == "scripted"
+    assert ready.memory == Memory(WELL_KNOWN["SmolLM2-135M"], 270_000_000, 2_000_000_000)
+
+
+def test_after_a_run_however_it_ends_the_engine_says_what_is_free(host, ear):
+    for job, spec in (("a", spec_of()), ("b", spec_of("mistake"))):
+        host.send(Run(job, spec))
+        ear.until(over(job))
+    ear.until(lambda r: sum(isinstance(other, Freed) for other in ear.heard) == 2)
+    assert [r for r in ear.heard if isinstance(r, Freed)] == [Freed(2_000_000_000)] * 2
 
 
 def test_a_cancelled_run_stops_within_a_step_and_the_next_one_runs(host, ear):

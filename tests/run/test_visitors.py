@@ -10,21 +10,25 @@ from lab.run.lanes import RunSpec
 from lab.run.line import KEPT_RUNS, KEPT_SECONDS, MOST_WAITING, State, Why
 from lab.run.messages import (
     Cancel,
+    Freed,
     JobCancelled,
     JobEvent,
     JobFailed,
     Load,
     LoadFailed,
     Loading,
+    Memory,
     Ready,
     Run,
 )
 from lab.run.record import Columns, LaneRecord, Provenance, RunRecord
 from lab.run.visitors import TICK, Device, Expectation
 from lab.scheduling.policy import mode
+from lab.spec.model_shape import WELL_KNOWN
 from lab.workload.request import Request, Workload
 
-READY = Ready("fake", "nowhere", "fp32", 1)
+MEMORY = Memory(WELL_KNOWN["SmolLM2-135M"], 100, 5_000)
+READY = Ready("fake", "nowhere", "fp32", 1, memory=MEMORY)
 SPEC = RunSpec(Workload("own", (Request(0, 0.0, 2, prompt="hello"),)), (mode("none"), mode("static")))
 RECORD = RunRecord(
     Provenance("measured", "fake", "1", "fp32", "nowhere", 1, (), "", "2026-01-01T00:00:00+00:00", 1, 1),
@@ -123,6 +127,14 @@ def test_runs_take_turns_in_the_order_they_came(world):
     assert world.link.running == [a, b]
     assert world.state(a) is State.FINISHED
     assert world.device.look(c).place == 1
+
+
+def test_what_is_free_is_known_when_the_model_is_loaded_and_anew_after_each_run(world):
+    a = world.ready().submit("a")
+    assert world.device.engine.facts.memory == MEMORY
+    world.finish(a)
+    world.link.says(Freed(4_000))
+    assert world.device.engine.facts.memory == MEMORY._replace(free_bytes=4_000)
 
 
 def test_a_run_waits_until_the_model_is_loaded(world):
