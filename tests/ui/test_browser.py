@@ -2,21 +2,15 @@
 
 import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from pathlib import Path
+import signal
 
 import pytest
 
 from lab.scheduling.policy import MODES
+from tests.ui.visitor import REAL, engines, served
 
-ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-START_SECONDS, RUN_MS = 60, 240_000
+RUN_MS = 240_000
 
 
 @pytest.fixture(scope="module")
@@ -37,41 +31,16 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def address():
-    """Of a server that runs until the module's tests are done, as the user would start it."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "streamlit",
-        "run",
-        "app.py",
-        "--server.headless=true",
-        f"--server.port={port}",
-    ]
-    server = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "BATCHING_LAB_DEVICE": "cpu",
-            "BATCHING_LAB_DTYPE": "fp32",
-            "OMP_NUM_THREADS": "1",  # threads that wait for each other crawl on a busy machine
-        },
-    )
-    url = f"http://localhost:{port}"
-    try:
-        deadline = time.monotonic() + START_SECONDS
-        while not _answers(f"{url}/_stcore/health"):
-            assert server.poll() is None, "the server ended"
-            assert time.monotonic() < deadline, "the server does not answer"
-            time.sleep(0.2)
-        yield url
-    finally:
-        server.terminate()
-        server.wait(START_SECONDS)
+def lab():
+    """(process, "host:port") of a server as the user would start it, until the module's tests are done."""
+    # One thread: threads that wait for each other crawl on a busy machine.
+    with served(REAL, BATCHING_LAB_DEVICE="cpu", BATCHING_LAB_DTYPE="fp32", OMP_NUM_THREADS="1") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def address(lab):
+    return f"http://{lab[1]}"
 
 
 @pytest.fixture
@@ -111,6 +80,10 @@ def wait_until_measured(tab, session=STAGE):
         timeout=RUN_MS,
     )
     tab.locator(".st-key-origin").wait_for(timeout=60_000)
+
+
+def wait_until_it_grows(tab, session=STAGE):
+    tab.wait_for_function(f"{session}?.shown.some(({{ run, lane }}) => !run.over && lane.end > 0)", timeout=RUN_MS)
 
 
 def runs_of(tab, session=STAGE):
@@ -183,6 +156,23 @@ def test_a_second_tab_waits_in_line_and_a_watch_link_follows(visit):
     wait_until_measured(second)
 
 
+def test_a_killed_engine_is_a_sentence_and_the_next_in_line_runs_on_a_fresh_one(visit, lab):
+    first = visit("?scenario=chat&batch=2", viewport={"width": 1280, "height": 720})
+    press_run(first)
+    wait_until_it_grows(first)
+    second = visit(SMALL + "&seed=8")
+    press_run(second)
+    second.get_by_text("In line: place 1").first.wait_for(timeout=60_000)
+    [engine] = engines(lab[0])
+    os.kill(engine, signal.SIGKILL)
+    first.get_by_text("The engine stopped during this run").first.wait_for(timeout=60_000)
+    wait_until_measured(second)
+    assert engines(lab[0]) != [engine]
+    press_run(first)
+    wait_until_it_grows(first)
+    first.locator(".st-key-cancel button").click()
+
+
 def test_a_phone_needs_no_sideways_scrolling_and_speaks_chinese(visit):
     evil = "?scenario=![x](http://elsewhere.test/x.png)"
     tab = visit(evil, viewport={"width": 400, "height": 800}, locale="zh-CN", color_scheme="dark")
@@ -200,10 +190,3 @@ def test_the_language_can_be_switched_to_and_fro_and_the_scenario_stays(visit):
         ).first.wait_for()
         tab.locator(".st-key-reset button").click()
         tab.locator(".st-key-run button", has_text=run).wait_for()
-
-
-def _answers(url):
-    try:
-        return urllib.request.urlopen(url, timeout=1).status == 200
-    except (urllib.error.URLError, OSError):
-        return False
