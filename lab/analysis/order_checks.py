@@ -10,6 +10,7 @@ from lab.analysis.timeline import RequestTimes
 from lab.run.record import LaneRecord, Run
 from lab.scheduling.order import Waiting, bucket_of, nearest_first, ranked
 from lab.scheduling.policy import Reason
+from lab.scheduling.three_lists import turn
 from lab.workload.request import Workload
 
 
@@ -26,7 +27,8 @@ def check_order(workload: Workload, lane: LaneRecord, runs: Sequence[Run], times
         if run.prefill:
             left = [row.request for row in run.rows if row.prefill]
             line = _waiting(workload, times, run.start, gone)
-            _check_dispatch(lane, run, [w for w in line if w.id in left], line)
+            check = _check_three_lists if lane.policy.three_lists else _check_dispatch
+            check(lane, run, [w for w in line if w.id in left], line)
             gone.update(left)
 
 
@@ -46,9 +48,17 @@ def _check_dispatch(lane: LaneRecord, run: Run, left: list[Waiting], line: list[
     lead = next(iter(ranked(order, left, run.start)))
     bucket = bucket_of(lead.prompt_tokens, order.boundaries)
     front = list(nearest_first(order, ranked(order, line, run.start), bucket))[: len(left)]
-    gone, turn = sorted(w.id for w in left), sorted(w.id for w in front)
-    assert gone == turn, f"requests {gone} left at {run.start} s; it was the turn of {turn}"
+    gone, due = sorted(w.id for w in left), sorted(w.id for w in front)
+    assert gone == due, f"requests {gone} left at {run.start} s; it was the turn of {due}"
     mixed = len({bucket_of(w.prompt_tokens, order.boundaries) for w in left}) > 1
     assert mixed == (run.reason == Reason.BUCKET_MERGED), (
         f"requests {gone} left at {run.start} s, of {'several buckets' if mixed else 'one bucket'}: {run.reason}"
     )
+
+
+def _check_three_lists(lane: LaneRecord, run: Run, left: list[Waiting], line: list[Waiting]) -> None:
+    """The first of the three lists that was full or late has left, as far as it fitted."""
+    policy = lane.policy
+    found = turn(policy.order.boundaries, policy.max_batch_size, policy.max_queue_delay, line, run.start)
+    gone, due = [w.id for w in left], [w.id for w in found.requests][: len(left)]
+    assert gone == due, f"requests {gone} left at {run.start} s; of the three lists it was the turn of {due}"

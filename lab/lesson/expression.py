@@ -7,6 +7,7 @@ are + - * / and brackets, and `max(a, b)`, `min(a, b)`. No number but 1 may stan
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -43,7 +44,9 @@ class Name:
         return MACHINE[self.measure][0] if self.of == "machine" else LANE[self.measure].unit
 
     def value(self, runs: Runs, here: str) -> Number:
-        taken = runs[self.scene or here]
+        taken = runs.get(self.scene or here)
+        if taken is None:
+            return None
         if self.of == "list":
             return LIST[self.measure][1](taken.record)
         if self.of == "machine":
@@ -57,6 +60,7 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], Number]] = {
     ast.Mult: lambda a, b: a * b,
     ast.Div: lambda a, b: a / b if b else None,
 }
+_DOTTED = re.compile(r"\w+(\.\w+){1,2}")
 _FUNCTIONS: Mapping[str, Callable[..., float]] = {"max": max, "min": min}
 
 
@@ -74,7 +78,7 @@ def names(text: str) -> Iterator[Name]:
 
 
 def value(text: str, runs: Runs, here: str) -> Number:
-    """None where something of it is undefined in these runs; KeyError for a scene without a run."""
+    """None where something of it is undefined in these runs, or a scene has no run."""
     return _value(_read(text), text, runs, here)
 
 
@@ -102,11 +106,9 @@ def _names(node: ast.expr, text: str) -> Iterator[Name]:
 
 
 def _name(node: ast.Attribute, text: str) -> Name:
-    parts = ast.unparse(node).split(".")
-    if len(parts) not in (2, 3):
-        raise ValueError(
-            f"{ast.unparse(node)!r} in {text!r} is no measure; write lane.measure or scene.lane.measure"
-        )
+    if not _DOTTED.fullmatch(dotted := ast.unparse(node)):
+        raise ValueError(f"{dotted!r} in {text!r} is no measure; write lane.measure or scene.lane.measure")
+    parts = dotted.split(".")
     name = Name(parts[0] if len(parts) == 3 else "", parts[-2], parts[-1])
     known = {"list": LIST, "machine": MACHINE}.get(name.of, LANE)
     if name.measure not in known:

@@ -1,7 +1,7 @@
 """A lesson as it lies in `lessons/NN-name/`: `lesson.toml` for what it does, `en.md` and `zh.md` for its words.
 
-Read strictly: a key that is not known, a step without its text, a measure or lane that is not there is a
-ValueError that names it. Knows no page.
+Read strictly: a key that is not known, a scene, lane or measure that is not there is a ValueError that names it.
+Knows no text and no page.
 """
 
 from __future__ import annotations
@@ -69,6 +69,13 @@ class Step:
     checks: tuple[Check, ...] = ()
     knobs: tuple[Literal["batch", "window", "requests", "rate", "kv"], ...] = ()
     shows: Literal["", "flow", "modes", "curve", "bars"] = ""
+
+    @property
+    def sections(self) -> tuple[str, ...]:
+        """The keys of the texts that it needs, in the order in which they are read."""
+        why = (f"{self.key}_why",) if self.kind == "run" else ()
+        parts: tuple[Question | Claim | Check, ...] = (*self.questions, *self.claims, *self.checks)
+        return (self.key, *why, *(part.key for part in parts))
 
 
 @checked(frozen=True, slots=True, config=_STRICT)
