@@ -256,6 +256,17 @@ def test_a_slider_that_is_let_go_runs_only_the_lanes_that_it_concerns(page, wait
     assert {mode for mode in MODES if after[mode] != last[mode]} == {"static", "dynamic", "continuous"}
 
 
+def test_charts_with_equal_content_have_ids_of_their_own_and_keep_them_and_their_zoom(page, wait_for):
+    at = finish(press_run(page(requests="1", batch="1")), wait_for)  # in all modes the same happens
+    before = at.get("plotly_chart")
+    at = finish(let_go(at, window=200), wait_for)
+    after = at.get("plotly_chart")
+    assert not at.exception
+    assert len({chart.proto.id for chart in before}) == len(before) > 1
+    assert [chart.proto.id for chart in after] == [chart.proto.id for chart in before]
+    assert {json.loads(chart.proto.spec)["layout"].get("uirevision") for chart in after} == {"kept"}
+
+
 def test_a_setting_that_has_been_measured_comes_back_at_once_to_any_visitor(page, wait_for):
     at = finish(press_run(page(requests="3", batch="2")), wait_for)
     first = at.session_state["board"].lanes
