@@ -23,6 +23,7 @@ from lab.cli import (
     sweep,
     trace,
     tune,
+    validate,
     verify_clock,
     what_if,
 )
@@ -36,6 +37,7 @@ COMMANDS = (
     sweep,
     tune,
     calibrate,
+    validate,
     verify_clock,
     bench,
     buckets,

@@ -17,6 +17,7 @@ from lab.ui.device import device
 from lab.ui.knobs import BOUNDS, DEFAULTS, Knobs, Notice, from_query, to_query, turned_by
 from lab.ui.models import other_models
 from lab.ui.settings import pick, show_settings
+from lab.ui.ways import page_links
 from lab.workload.prompts import MAX_OWN_PROMPTS, MAX_PROMPT_CHARACTERS
 from lab.workload.request import Workload
 from lab.workload.scenarios import SCENARIOS
@@ -49,6 +50,7 @@ def show_knobs(words: Words) -> tuple[Choice, DeltaGenerator]:
     _set_from_address()
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="knobs_what"):
         st.title(words("page.title"), anchor=False, width="content")
+        page_links("lab", words)
         scenario = _scenario(words)
         list_place = st.container(width="content")
         with st.popover(_settings_label(words), width="content", key="settings", help=words("settings.help")):
@@ -56,7 +58,7 @@ def show_knobs(words: Words) -> tuple[Choice, DeltaGenerator]:
         st.button(words("run.button"), type="primary", key="run", on_click=_press_run, width=90)
         st.button(words("run.reset"), key="reset", on_click=_reset, width="content", help=words("run.reset_help"))
         st.space("stretch")
-        _page_switches(words)
+        page_switches(words)
     news = st.container(gap=None, key="news")
     own = _own_prompts(words) if scenario == "own" else []
     knobs = _knobs(scenario)
@@ -82,7 +84,8 @@ def _scenario(words: Words) -> str:
         return pick("scenario", names, lambda name: words(f"scenario.{name}.name"), words, about, collapsed=True)
 
 
-def _page_switches(words: Words) -> None:
+def page_switches(words: Words) -> None:
+    """Letters for a projector, and the language."""
     st.toggle(words("page.present"), key="present", help=words("page.present_help"))
     st.segmented_control(
         words("page.language"),

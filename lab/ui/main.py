@@ -1,5 +1,5 @@
-"""The script that Streamlit runs for every visitor; the page itself is a module, so that it is read once."""
+"""The script that Streamlit runs for every visitor; the pages are modules, so that they are read once."""
 
-from lab.ui.page import show_page
+from lab.ui.site import show_site
 
-show_page()
+show_site()

@@ -1,0 +1,114 @@
+"""A scene on a lesson's page: run it here, or see it as it was recorded, on the stage."""
+
+from __future__ import annotations
+
+import zlib
+
+import streamlit as st
+
+from lab.analysis.metrics import lane_metrics
+from lab.lesson.recorded import recorded_scene
+from lab.lesson.scene import Scene
+from lab.report.markup import as_typed
+from lab.report.provenance import provenance_line
+from lab.report.stage_payload import Source
+from lab.report.words import Words
+from lab.run.lanes import RunSpec
+from lab.run.line import State
+from lab.run.record import RunRecord
+from lab.ui.board import Board, fill
+from lab.ui.device import device, me
+from lab.ui.lesson_visit import visit
+from lab.ui.progress import show_engine, show_progress
+from lab.ui.result import finished_record
+from lab.ui.scene import PRESENT_SCALE, expected_of
+from lab.ui.stage import stage
+
+KEY = "lesson"
+
+
+def show_scene(name: str, scene: Scene, words: Words, *, recorded: bool = True) -> RunRecord | None:
+    """Buttons and stage; the run to speak about, once there is one. `name` is the place that the run is kept under;
+    `recorded`: a run of it ships with the lab and may be shown in place of an own one."""
+    spec = scene.spec()
+    _buttons(name, spec, words, recorded_scene(name) if recorded else None)
+    board = _look_after(name, words)
+    going = [job for job in board.jobs if (look := device().look(job)) is not None and not look.state.over]
+    for job in going:
+        show_progress(job, words)
+    if not going and board.lanes:
+        _keep(name, board)
+    record = None if going else _record_of(name, recorded)
+    if not going and record is None:
+        show_engine(words, spec)
+    _mount(spec, board if going else Board(), record, words)
+    if record is not None:
+        with st.container(key="origin"):
+            st.text(provenance_line(record, [lane_metrics(record, lane) for lane in record.lanes], words))
+    return record
+
+
+def _buttons(name: str, spec: RunSpec, words: Words, shipped: RunRecord | None) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        again = name in visit().records
+        label = words("lesson.run_again") if again else words("lesson.run")
+        st.button(label, type="primary", key="lesson_run", on_click=_press, args=(name, spec, words))
+        if shipped is not None and not again:
+            st.button(words("lesson.recorded"), key="lesson_recorded", on_click=visit().recorded.add, args=(name,))
+    if sentence := st.session_state.pop("lesson_error", ""):
+        st.error(words("why.wrong", detail=as_typed(sentence)))
+
+
+def _press(name: str, spec: RunSpec, words: Words) -> None:
+    here = visit()
+    try:
+        here.boards[name] = fill(device(), spec, me(), here.boards.get(name, Board()))
+        here.recorded.discard(name)
+        st.session_state["has_run"] = True
+    except ValueError as error:
+        st.session_state["lesson_error"] = str(error)
+
+
+def _look_after(name: str, words: Words) -> Board:
+    """The board of this place; runs that failed or are forgotten leave it, with a sentence where there is one."""
+    board = visit().boards.get(name, Board())
+    for job in board.jobs:
+        look = device().look(job)
+        if look is None:
+            board = Board()
+        elif look.state in (State.FAILED, State.CANCELLED):
+            sentence = words(f"why.{look.why}", detail=as_typed(look.detail))
+            (st.error if look.state is State.FAILED else st.info)(sentence)
+            board = Board()
+    visit().boards[name] = board
+    return board
+
+
+def _keep(name: str, board: Board) -> None:
+    record = finished_record(board)
+    if record is not None and len(record.lanes) == len(board.lanes):
+        visit().records[name] = record
+
+
+def _record_of(name: str, recorded: bool) -> RunRecord | None:
+    own = visit().records.get(name)
+    if own is None and recorded and name in visit().recorded:
+        return recorded_scene(name)
+    return own
+
+
+def _mount(spec: RunSpec, board: Board, record: RunRecord | None, words: Words) -> None:
+    """One stage, whatever it shows."""
+    sources = [Source(job) for job in board.jobs]
+    lanes = board.lanes
+    if record is not None:
+        of = f"{KEY}-{zlib.crc32(repr((record.provenance, spec)).encode())}"
+        sources, lanes = [Source(of, record)], tuple((of, lane.name) for lane in record.lanes)
+    stage(
+        sources,
+        words.language,
+        lanes=lanes,
+        expected=(expected_of(board) if board.lanes else spec) if record is None else None,
+        scale=PRESENT_SCALE if st.session_state.get("present") else 1.0,
+        key=KEY,
+    )

@@ -1,0 +1,218 @@
+"""The steps of a lesson as a page shows them: to read, to predict, to run and compare, to try, to check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from lab.analysis.metrics import lane_metrics
+from lab.lesson.expression import unit
+from lab.lesson.judge import grade, judge
+from lab.lesson.lesson import Lesson, Question, Step, scenes
+from lab.lesson.numbers import figures, written
+from lab.lesson.scene import Scene
+from lab.lesson.text import LessonText, filled
+from lab.report.score import score_table
+from lab.report.words import Words
+from lab.ui.lesson_run import show_scene
+from lab.ui.lesson_views import show_extra
+from lab.ui.lesson_visit import go, visit
+
+STOPS: Mapping[str, tuple[float, ...]] = {
+    "batch": (1, 2, 3, 4, 6, 8, 12, 16, 24, 32),
+    "window": (0, 10, 20, 50, 100, 200, 500),
+    "requests": (1, 4, 8, 16, 24, 32),
+    "rate": (0.5, 1, 2, 3, 4, 6, 8, 12, 16, 32),
+    "kv": (4, 6, 9, 12, 16, 24, 48),
+}
+
+
+def show_step(lesson: Lesson, number: int, text: LessonText, words: Words) -> None:
+    step = lesson.steps[number]
+    st.subheader(text.sections[step.key].heading, anchor=False)
+    draw: Mapping[str, Callable[[Lesson, Step, LessonText, Words], None]] = {
+        "text": _read,
+        "predict": _predict,
+        "run": _run,
+        "try": _try,
+        "check": _check,
+    }
+    draw[step.kind](lesson, step, text, words)
+
+
+def _said(step: Step, text: LessonText, key: str) -> str:
+    return filled(text.sections[key].body, visit().runs(), step.scene)
+
+
+def _read(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
+    body = text.sections[step.key].body
+    st.markdown(_said(step, text, step.key))
+    if "{" in body and step.scene and step.scene not in visit().records:
+        st.caption(words("lesson.numbers_recorded"))
+    show_extra(step, words)
+
+
+def _predict(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
+    st.markdown(_said(step, text, step.key))
+    for question in step.questions:
+        with st.container(border=True):
+            _ask(lesson, step, question, text, words)
+    st.caption(words("lesson.guess_note"))
+
+
+def _ask(lesson: Lesson, step: Step, question: Question, text: LessonText, words: Words) -> None:
+    section = text.sections[question.key]
+    st.markdown(f"**{section.heading}**")
+    st.markdown(filled(section.asks, visit().runs(), step.scene))
+    key, place = f"guess_{lesson.name}_{question.key}", (lesson.name, question.key)
+    known = visit().guesses.get(place)
+    given: float | None
+    if question.edges:
+        options = range(len(section.choices))
+        before = None if known is None else int(known)
+        given = st.radio(
+            section.heading,
+            options,
+            index=before,
+            format_func=section.choices.__getitem__,
+            key=f"{key}_{words.language}",
+            label_visibility="collapsed",
+        )
+    else:
+        label = words("lesson.your_guess", unit=words(f"lesson.unit.{_UNIT_KEYS[question.unit]}"))
+        given = st.number_input(label, value=known, key=key, format="%g", width=220)
+    if given is not None:
+        visit().guesses[place] = given
+
+
+_UNIT_KEYS = {
+    "s": "s",
+    "ms": "ms",
+    "tok/s": "tok_s",
+    "req/s": "req_s",
+    "n": "n",
+    "%": "percent",
+    "x": "times",
+    "MB": "mb",
+}
+
+
+def _run(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
+    st.markdown(_said(step, text, step.key))
+    if show_scene(step.scene, scenes()[step.scene], words) is None:
+        show_extra(step, words, waiting=True)
+        return
+    asked = [(s, q) for s, q in lesson.questions if s.scene == step.scene and _just_before(lesson, s, step)]
+    missing = [q for _, q in asked if visit().guess(lesson, q) is None]
+    if missing and (lesson.name, step.key) not in visit().revealed:
+        st.info(words("lesson.locked"))
+        with st.container(horizontal=True):
+            back = lesson.steps.index(asked[0][0])
+            st.button(words("lesson.to_guess"), key="to_guess", on_click=go, args=(lesson, back))
+            st.button(
+                words("lesson.reveal"),
+                key="reveal",
+                on_click=visit().revealed.add,
+                args=((lesson.name, step.key),),
+            )
+        return
+    _compare(lesson, step, [q for _, q in asked], text, words)
+    show_extra(step, words)
+    st.markdown(f"#### {text.sections[f'{step.key}_why'].heading}")
+    st.markdown(_said(step, text, f"{step.key}_why"))
+    _claims(step, text, words)
+
+
+def _just_before(lesson: Lesson, asking: Step, step: Step) -> bool:
+    """Is this the run that the questions are about? The first of its scene after them."""
+    steps = lesson.steps
+    later = steps[steps.index(asking) + 1 :]
+    return next((s for s in later if s.kind == "run" and s.scene == asking.scene), None) is step
+
+
+def _compare(lesson: Lesson, step: Step, asked: list[Question], text: LessonText, words: Words) -> None:
+    """What was guessed beside what came."""
+    for question in asked:
+        guess, section = visit().guess(lesson, question), text.sections[question.key]
+        if guess is None or (found := grade(question, guess, visit().runs(), step.scene)) is None:
+            continue
+        if question.edges:
+            said, came = section.choices[int(guess)], section.choices[int(found.actual)]
+        else:
+            name = words(f"lesson.unit.{_UNIT_KEYS[question.unit]}")
+            said, came = f"{figures(guess)} {name}", f"{figures(found.actual)} {name}"
+        sentence = words("lesson.compared", heading=section.heading, said=said, came=came)
+        if found.factor is not None and not found.right:
+            sentence += " " + words("lesson.factor", factor=figures(found.factor))
+        (st.success if found.right else st.warning)(sentence, icon="🎯" if found.right else "📏")
+
+
+def _claims(step: Step, text: LessonText, words: Words) -> None:
+    runs = visit().runs()
+    for claim in step.claims:
+        verdict = judge(claim, runs, step.scene)
+        if verdict is None:
+            continue
+        section = text.sections[claim.key]
+        came = written(verdict.found, unit(claim.measure))
+        if verdict.held:
+            st.markdown(words("lesson.held", claim=section.heading, came=came))
+        else:
+            st.markdown(words("lesson.not_held", claim=section.heading, came=came, why=section.body))
+
+
+def _try(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
+    st.markdown(_said(step, text, step.key))
+    scene = _with_knobs(step, scenes()[step.scene], words)
+    record = show_scene(f"try {step.scene}", scene, words, recorded=False)
+    if record is not None:
+        st.html(score_table([lane_metrics(record, lane) for lane in record.lanes], words))
+
+
+def _with_knobs(step: Step, scene: Scene, words: Words) -> Scene:
+    moved: dict[str, float] = {}
+    with st.container(horizontal=True, gap="medium"):
+        for knob in step.knobs:
+            stops = STOPS[knob]
+            first = _as_set(scene, knob)
+            moved[knob] = st.select_slider(
+                words(f"knob.{knob}"),
+                sorted({*stops, first}),
+                value=first,
+                key=f"try_{step.scene}_{knob}",
+                format_func=lambda v: f"{v:g}",
+                persist_state="session",
+                width=320,
+            )
+    return scene.turned(moved)
+
+
+def _as_set(scene: Scene, knob: str) -> float:
+    """Where the knob stands in the lesson."""
+    if knob in ("batch", "window"):
+        return max(float(getattr(lane, knob)) for lane in scene.lanes.values() if lane.mode != "none")
+    found: float | None = getattr(scene, knob)
+    assert found is not None, f"{knob} is freed, but the scene does not set it"
+    return found
+
+
+def _check(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
+    st.markdown(_said(step, text, step.key))
+    for check in step.checks:
+        section = text.sections[check.key]
+        with st.container(border=True):
+            st.markdown(f"**{section.heading}**")
+            chosen = st.radio(
+                section.heading,
+                range(len(section.choices)),
+                index=None,
+                format_func=section.choices.__getitem__,
+                key=f"check_{lesson.name}_{check.key}_{words.language}",
+                label_visibility="collapsed",
+                persist_state="session",
+            )
+            if chosen is not None:
+                right = chosen == check.right - 1
+                verdict = words("lesson.right") if right else words("lesson.wrong")
+                (st.success if right else st.warning)(f"{verdict} {section.after}")
