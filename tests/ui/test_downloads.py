@@ -78,7 +78,7 @@ def tab():
 def test_ten_of_ten_downloads_while_a_run_is_live_give_the_same_whole_file(tab):
     going = "batchingStage.get('stage').shown.some(({ run }) => !run.over)"
     prompts = tab.locator(".st-key-own textarea")
-    prompts.fill("slow\n" * 8)
+    prompts.fill("slow\n" * 16)
     prompts.press("Control+Enter")
     tab.locator("table.requests td", has_text="slow").first.wait_for()
     tab.locator(".st-key-run button").press("Enter")
