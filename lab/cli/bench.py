@@ -12,11 +12,13 @@ from lab.cli.output import print_json
 from lab.cli.progress import ProgressLine
 from lab.experiments.bench import BATCH_SIZES, BenchResult, Timing, bench
 from lab.experiments.bench_list import BATCH_SIZE
+from lab.experiments.loop_speed import PREVIEW, time_lane, time_previews
 
 if TYPE_CHECKING:
     from lab.engine.loaded import Engine
 
 FEWEST_REPEATS = 3
+LOOP_REQUESTS = (10_000, 100_000)
 
 
 def add_to(commands: Any) -> None:
@@ -26,11 +28,14 @@ def add_to(commands: Any) -> None:
     command.add_argument("--dtype", default="auto")
     command.add_argument("--repeats", type=int, default=FEWEST_REPEATS, metavar="N", help="at least 3 (default: 3)")
     command.add_argument("--no-peers", action="store_true", help="the lab's own figures only")
+    command.add_argument("--loop", action="store_true", help="time the loop with predicted steps alone; no model")
     command.add_argument("--json", action="store_true", help="one JSON object on stdout")
     command.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.loop:
+        return _loop(options)
     if options.repeats < FEWEST_REPEATS:
         raise ValueError(f"--repeats is {options.repeats}; it must be at least {FEWEST_REPEATS}")
     from lab.engine.loaded import load_engine
@@ -44,6 +49,24 @@ def run(options: argparse.Namespace) -> int:
         print_json(bench_json(result))
     else:
         print(bench_text(result))
+    return 0
+
+
+def _loop(options: argparse.Namespace) -> int:
+    """Wall clock and seconds of this process: the two differ by what else keeps the machine busy."""
+    lanes, previews = [time_lane(requests) for requests in LOOP_REQUESTS], time_previews()
+    if options.json:
+        print_json({"lanes": [lane._asdict() for lane in lanes], "preview": previews._asdict()})
+        return 0
+    for lane in lanes:
+        print(
+            f"{lane.requests:7,} requests, {lane.steps:9,} steps: {lane.wall_s:6.2f} s ({lane.cpu_s:.2f} s of CPU)"
+        )
+    p50, p95, p50_cpu, p95_cpu = (seconds * 1000 for seconds in previews)
+    print(
+        f"a preview of {PREVIEW} requests in four modes: p50 {p50:.0f} ms, p95 {p95:.0f} ms "
+        f"({p50_cpu:.0f} and {p95_cpu:.0f} ms of CPU)"
+    )
     return 0
 
 
