@@ -21,7 +21,8 @@ def load_text(sweep: Sweep, words: Words) -> str:
 
 
 def _block(curve: Curve, sweep: Sweep, words: Words) -> list[str]:
-    lines = [f"{words.mode(curve.policy.name)}: {curve.capacity:.1f} tok/s at most", _HEAD]
+    when = words("load.at_once") if curve.at_once else "at most"
+    lines = [f"{words.mode(curve.policy.name)}: {curve.capacity:.1f} tok/s {when}", _HEAD]
     lines += [_row(cell, i == curve.knee, sweep, words) for i, cell in enumerate(curve.cells)]
     return [*lines, *([_row(curve.at_once, False, sweep, words)] if curve.at_once else [])]
 

@@ -113,7 +113,8 @@ def load_html(sweep: Sweep, words: Words) -> str:
             f'<figure class="chart wide" role="group" aria-label="{html(chart.alt)}"><h3>{html(chart.title)}</h3>'
             f"{drawn}<figcaption>{html(chart.caption)}</figcaption></figure>"
         )
-    title = html(f"{words('page.title')} · {words('load.title')} · {scenario}")
+    named = words(key) if (key := f"scenario.{scenario}.name") in words else scenario
+    title = html(f"{words('page.title')} · {words('load.title')} · {named}")
     origin = html(load_settings(sweep, words)).replace("\n", "<br>")
     remarks = "".join(f'<p class="note">{html(said)}</p>' for said in load_remarks(sweep, words))
     return (

@@ -50,7 +50,7 @@ def _chart(name: str, latency: Callable[[Point], float], sweep: Sweep, words: Wo
         _add_knee(figure, curve, line, words)
         colour, label = mode_colour(curve.policy.name), plain(words.mode(curve.policy.name))
         figure.add_annotation(
-            x=place.x, y=place.y, text=f"<b>{label}</b>", showarrow=False, yshift=12, font={"color": colour},
+            x=place.x, y=place.y, text=f"<b>{label}</b>", showarrow=False, yshift=12,
             xanchor="right" if place.side == "left" else "left",
         )  # fmt: skip
         if curve.at_once:
