@@ -22,12 +22,12 @@ export class Hand {
   listen(canvas) {
     this.canvas = canvas;
     canvas.onpointermove = (event) => this._move(event);
-    canvas.onpointerleave = () => !this.pinned && this.point(null);
+    canvas.onpointerleave = () => void (this.pinned || this.point(null));
     canvas.onpointerdown = (event) => this._press(event);
     canvas.onpointerup = (event) => this._release(event);
     canvas.onwheel = (event) => this._wheel(event);
     canvas.onkeydown = (event) => this._key(event);
-    canvas.onblur = () => !this.pinned && this.point(null);
+    canvas.onblur = () => void (this.pinned || this.point(null));
   }
 
   /** Put the cursor on a cell, or away. */

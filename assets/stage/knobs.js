@@ -53,8 +53,9 @@ export class Knobs {
       show();
     };
     let keyed = false;
-    input.onkeydown = () => (keyed = true);
-    input.onpointerdown = () => (keyed = false);
+    const by = (keys) => () => void (keyed = keys); // a handler that returns false forbids what the browser would do
+    input.onkeydown = by(true);
+    input.onpointerdown = by(false);
     input.onchange = () => {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this._letGo(), keyed ? KEYBOARD_PAUSE : 0);

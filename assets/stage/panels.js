@@ -64,10 +64,11 @@ export class Panels {
   _answers(lane, time, pieces, t) {
     if (this.shown !== lane) {
       this.items = lane.requests.map((request) => this._request(request));
-      const none = lane.end > 0 && !pieces.size ? [el("p", { class: "note", text: t("stage.panel.no_text") })] : [];
-      this.body.replaceChildren(...none, ...this.items.map(({ node }) => node));
+      this.note = el("p", { class: "note", text: t("stage.panel.no_text") });
+      this.body.replaceChildren(this.note, ...this.items.map(({ node }) => node));
     }
     this.shown = lane;
+    this.note.hidden = lane.end === 0 || pieces.size > 0;
     for (const item of this.items) {
       const { request } = item;
       const count = tokensBy(request, time);

@@ -91,6 +91,11 @@ def test_data_never_becomes_markup_or_code_and_nothing_outside_is_asked(word):
     assert "@import" not in stage_css()
 
 
+def test_no_handler_can_return_false_which_would_forbid_what_the_browser_does():
+    handler = re.compile(r"on[a-z]+(?: =|:) \([^)]*\) => (?!void )(?:[^{;]*&&|[^{;]*\|\||!|\([^()]* = )[^;]*;")
+    assert [(name, found) for name, text in sources().items() for found in handler.findall(text)] == []
+
+
 def test_every_string_that_the_stage_uses_is_there_in_each_language():
     keys = set()
     for key in _KEY.findall("\n".join(sources().values())):

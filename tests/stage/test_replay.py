@@ -260,6 +260,22 @@ def test_a_change_of_language_keeps_the_playhead(show, records, demo):
     assert page.evaluate(PLAYER)["time"] == 1.25
 
 
+def test_a_knob_is_dragged_with_the_mouse_and_reports_once_when_let_go(show):
+    page = show(knobs=KNOBS)
+    slider = page.get_by_role("slider", name="Max batch size")
+    box, stops = slider.bounding_box(), int(slider.get_attribute("max"))
+    x = box["x"] + 8 + (box["width"] - 16) * int(slider.input_value()) / stops
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 2, y, steps=5)
+    assert slider.input_value() == "0"
+    assert page.evaluate("told.states") == []
+    page.mouse.up()
+    page.wait_for_function("told.states.length > 0")
+    assert page.evaluate("told.states") == [["knobs", {"revision": "1", "max_batch_size": 1, "kv_budget_mb": None}]]
+
+
 def test_knobs_report_when_let_go_and_take_values_only_with_a_new_revision(show, records, demo):
     page = show(knobs=KNOBS)
     batch = page.get_by_label("Max batch size")

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.ui.visitor import REAL, served
 
 TRIES = 7
-STAGE = "globalThis.batchingStage.get('stage')"
+STAGE = "globalThis.batchingStage?.get('stage')"
 # Time runs from the slider's own event; the picture counts once a frame with it has been drawn.
 WATCH = f"""name => {{
   const session = {STAGE};
@@ -62,6 +62,7 @@ def main():
         tab.wait_for_function(MEASURED, timeout=240_000)
         for _ in range(TRIES):
             new.append(release(tab, 1))
+            print(new, known)
             tab.wait_for_function(f"{MEASURED} && !{STAGE}.stage.fading.some(Boolean)", timeout=240_000)
             tab.wait_for_timeout(1500)
             known.append(release(tab, -1))
