@@ -3,8 +3,9 @@
 import pytest
 import torch
 
-from lab.engine.batch import lay_out, rounded
+from lab.engine.batch import lay_out
 from lab.engine.kv import KvPool
+from lab.engine.rounding import rounded
 from lab.engine.step import Row, Step
 
 CLOSE = {"atol": 1e-4, "rtol": 0.0}
