@@ -64,7 +64,10 @@ def calibrate(engine: Engine, report: Report) -> Calibration:
     """Measure and fit, for the model and machine that this engine is."""
     found = fit(measure(engine, report))
     free_bytes = engine.executor.clear()
-    reference = engine.executor.reference_steps(REFERENCE_STEPS)
+    reference: list[float] = []
+    for done in range(REFERENCE_STEPS):
+        report("reference", done, REFERENCE_STEPS)
+        reference += engine.executor.reference_steps(1)
     provenance = replace(provenance_of(engine, reference), read_bytes_per_s=engine.read_bandwidth())
     return Calibration(
         cost=found.cost,

@@ -73,6 +73,14 @@ def kept() -> list[Calibration]:
     return sorted(_readable(), key=lambda c: c.provenance.created, reverse=True)
 
 
+def kept_of(fingerprint: str, device: str, threads: int) -> Calibration | None:
+    """The one of this model on this machine."""
+    for c in kept():
+        if (c.fingerprint, c.provenance.device, c.provenance.threads) == (fingerprint, device, threads):
+            return c
+    return None
+
+
 def shipped() -> Calibration:
     """The default model in bf16 on the machine that its provenance names; it knows no folder of a tokenizer."""
     return _CALIBRATION.validate_json(SHIPPED.read_bytes())

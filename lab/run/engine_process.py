@@ -14,7 +14,7 @@ from typing import Protocol
 from lab.run.frames import FrameError, read_frame, write_frame
 from lab.run.messages import Command, Report, command_to_json, report_from_json
 
-HOST = (sys.executable, "-m", "lab.run.host")
+HOST = (sys.executable, "-m", "lab.host")
 _PROJECT = Path(__file__).resolve().parents[2]
 _PATIENCE = 2.0  # seconds a closed process has to end by itself
 

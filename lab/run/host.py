@@ -1,8 +1,9 @@
-"""The engine's own process: `python -m lab.run.host` owns model and device and runs one job at a time.
+"""The engine's own process: it owns model and device and runs one job at a time. Started by lab.host.
 
 It reads commands from stdin, writes reports to stdout, and ends when stdin closes, so that nothing is left
 behind on a device. What a job does wrong becomes one sentence in a report; the host goes on. It knows no
-visitors and no queue: whoever starts it sends one job after the other.
+visitors and no queue: whoever starts it sends one job after the other. Told to, it measures what steps take while
+there is no job; the next command drops that within a step.
 
 Measuring must not be disturbed by telling: one thread reads and otherwise sleeps in the kernel, and reports
 are written between steps, in chunks, by the thread that steps.
@@ -17,12 +18,18 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
+from statistics import median
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
+from lab.run.calibration import Calibration, keep, kept_of
 from lab.run.frames import FrameError, read_frame, write_frame
-from lab.run.job import Cancelled, run_job
+from lab.run.job import REFERENCE_STEPS, Cancelled, run_job
 from lab.run.lanes import RunSpec, free_bytes
 from lab.run.messages import (
+    Calibrate,
+    Calibrated,
+    Calibrating,
     Freed,
     JobCancelled,
     JobEvent,
@@ -31,6 +38,7 @@ from lab.run.messages import (
     LoadFailed,
     Loading,
     Memory,
+    NotCalibrated,
     Ready,
     Report,
     Run,
@@ -50,13 +58,20 @@ class Loader(Protocol):
     def __call__(self, load: Load, on_progress: Progress, /) -> Engine: ...
 
 
+class Calibrator(Protocol):
+    """Measures what this engine's steps take; `on_progress` is called before each and may raise."""
+
+    def __call__(self, engine: Engine, on_progress: Progress, /) -> Calibration: ...
+
+
 class Host:
     """Carries out commands in the thread that calls `serve`."""
 
-    def __init__(self, commands: BinaryIO, reports: BinaryIO, load: Loader) -> None:
+    def __init__(self, commands: BinaryIO, reports: BinaryIO, load: Loader, calibrate: Calibrator) -> None:
         self._pipe_in = commands
         self._pipe_out = reports
         self._load = load
+        self._calibrate = calibrate
         self._engine: Engine | None = None
         self._commands: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._wanted: set[str] = set()  # jobs that came and were neither cancelled nor ended
@@ -98,6 +113,8 @@ class Host:
                 self._carry_out_load(command)
             elif isinstance(command, Run):
                 self._carry_out_run(command.job, command.spec)
+            elif isinstance(command, Calibrate):
+                self._carry_out_calibrate()
         except Cancelled:
             self._report(JobCancelled(str(job)))
         except Exception as error:
@@ -119,15 +136,54 @@ class Host:
         folder = str(engine.folder or "")
         memory = Memory(engine.shape, engine.weight_bytes, free_bytes(engine))
         self._report(Ready(engine.model, engine.device, engine.dtype, engine.threads, folder, memory))
+        if (known := kept_of(engine.fingerprint, engine.device, engine.threads)) is not None:
+            self._report(Calibrated(known))
+
+    def _carry_out_calibrate(self) -> None:
+        """What was kept is good as long as the machine is as fast as it was then."""
+        try:
+            self._report(Calibrated(self._calibration()))
+        except Cancelled:
+            self._report(NotCalibrated(""))
+        except Exception as error:
+            traceback.print_exc()
+            self._report(NotCalibrated(sentence_of(error)))
+
+    def _calibration(self) -> Calibration:
+        engine = self._loaded()
+        known = kept_of(engine.fingerprint, engine.device, engine.threads)
+        if known is not None and not known.stale(self._reference_step(engine)):
+            return known
+        found = self._calibrate(engine, lambda phase, done, total: self._let_others_first(done, total))
+        with suppress(OSError):  # then it is measured again next time
+            keep(found)
+        return found
+
+    def _reference_step(self, engine: Engine) -> float:
+        """Seconds; one step at a time, so that others need not wait."""
+        seconds: list[float] = []
+        for done in range(REFERENCE_STEPS):
+            self._let_others_first(done, REFERENCE_STEPS)
+            seconds += engine.executor.reference_steps(1)
+        return median(seconds)
+
+    def _let_others_first(self, done: int, total: int) -> None:
+        if not self._commands.empty():
+            raise Cancelled("a command goes first")
+        self._report(Calibrating(done, total))
+
+    def _loaded(self) -> Engine:
+        if self._engine is None:
+            raise ValueError("no model is loaded")
+        return self._engine
 
     def _carry_out_run(self, job: str, spec: RunSpec) -> None:
-        if self._engine is None:
-            raise ValueError("no model is loaded; a run needs one")
+        engine = self._loaded()
         outbox = Outbox(lambda event: self._report(JobEvent(job, event)))
         try:
-            run_job(spec, self._engine, outbox.put, stopped=lambda: job not in self._wanted)
+            run_job(spec, engine, outbox.put, stopped=lambda: job not in self._wanted)
         finally:
-            self._report(Freed(free_bytes(self._engine)))
+            self._report(Freed(free_bytes(engine)))
 
     def _report(self, report: Report) -> None:
         write_frame(self._pipe_out, report_to_json(report))
@@ -151,16 +207,6 @@ def _own_stdout() -> BinaryIO:
     return frames
 
 
-def run_host(load: Loader) -> None:
+def run_host(load: Loader, calibrate: Calibrator) -> None:
     """Serve this process's stdin and stdout until stdin closes."""
-    Host(sys.stdin.buffer, _own_stdout(), load).serve(at_end=lambda: os._exit(0))
-
-
-def _load_engine(load: Load, on_progress: Progress) -> Engine:
-    from lab.engine.loaded import load_engine  # here, so that a missing torch becomes a sentence
-
-    return load_engine(load.model, load.device, load.dtype, load.threads, on_progress)
-
-
-if __name__ == "__main__":
-    run_host(_load_engine)
+    Host(sys.stdin.buffer, _own_stdout(), load, calibrate).serve(at_end=lambda: os._exit(0))

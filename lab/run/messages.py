@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from lab.run.calibration import Calibration
 from lab.run.job import Event, Finished, Grown, Progress, Started
 from lab.run.lanes import RunSpec
 from lab.run.record import Columns, RunRecord
@@ -18,6 +19,7 @@ from lab.run.record_file import from_json, to_json
 from lab.spec.model_shape import ModelShape
 
 _SPEC = TypeAdapter(RunSpec)
+_CALIBRATION = TypeAdapter(Calibration)
 _COLUMNS = tuple(f.name for f in fields(Columns))
 
 
@@ -43,7 +45,11 @@ class Cancel(NamedTuple):
     job: str
 
 
-Command = Load | Run | Cancel
+class Calibrate(NamedTuple):
+    """Measure what steps take, for predictions; whatever is sent next goes first, within a step."""
+
+
+Command = Load | Run | Cancel | Calibrate
 
 
 # ---- reports
@@ -101,7 +107,37 @@ class JobCancelled(NamedTuple):
     job: str
 
 
-Report = Loading | Ready | Freed | LoadFailed | JobEvent | JobFailed | JobCancelled
+class Calibrating(NamedTuple):
+    """`done` of `total` steps are measured."""
+
+    done: int
+    total: int
+
+
+class Calibrated(NamedTuple):
+    """What predictions may stand on. Comes after Ready, too, where it was kept from an earlier time."""
+
+    calibration: Calibration
+
+
+class NotCalibrated(NamedTuple):
+    """`sentence` says why it cannot be; "" where a command went first."""
+
+    sentence: str
+
+
+Report = (
+    Loading
+    | Ready
+    | Freed
+    | LoadFailed
+    | JobEvent
+    | JobFailed
+    | JobCancelled
+    | Calibrating
+    | Calibrated
+    | NotCalibrated
+)
 
 
 # ---- as JSON
@@ -114,6 +150,8 @@ def command_to_json(command: Command) -> Any:
         return ["load", command.model, command.device, command.dtype, command.threads]
     if isinstance(command, Run):
         return ["run", command.job, _SPEC.dump_python(command.spec)]
+    if isinstance(command, Calibrate):
+        return ["calibrate"]
     return ["cancel", command.job]
 
 
@@ -126,6 +164,8 @@ def command_from_json(value: Any) -> Command:
             return Run(job, _read_spec(spec))
         case ["cancel", job]:
             return Cancel(job)
+        case ["calibrate"]:
+            return Calibrate()
     raise ValueError(f"not a command: {json.dumps(value)[:80]}")
 
 
@@ -142,13 +182,18 @@ def report_to_json(report: Report) -> Any:
         return ["event", report.job, *_event_to_json(report.event)]
     if isinstance(report, Ready):
         return ["Ready", *_READY.dump_python(report)]
+    if isinstance(report, Calibrated):
+        return ["calibrated", _CALIBRATION.dump_json(report.calibration).decode()]
     return [type(report).__name__, *report]
 
 
 def report_from_json(value: Any) -> Report:
     """Raises ValueError for what is no report."""
-    plain = {c.__name__: c for c in (Loading, Freed, LoadFailed, JobFailed, JobCancelled)}
+    kinds = (Loading, Freed, LoadFailed, JobFailed, JobCancelled, Calibrating, NotCalibrated)
+    plain = {c.__name__: c for c in kinds}
     match value:
+        case ["calibrated", str(text)]:
+            return Calibrated(_CALIBRATION.validate_json(text))
         case ["event", job, *event]:
             return JobEvent(job, _event_from_json(event))
         case ["Ready", *parts]:

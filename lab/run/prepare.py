@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from lab.engine.coder import Coder
@@ -55,10 +56,13 @@ def tokenize(workload: Workload, coder: Coder, report: Report) -> Workload:
 def _with_ids(request: Request, coder: Coder) -> Request:
     if request.prompt_ids:
         return request
-    if request.prompt_length is None:
-        return replace(request, prompt_ids=coder.encode(request.prompt))
-    text, ids = coder.cut(continued(request.prompt), request.prompt_length)
+    text, ids = _encoded(coder, request.prompt, request.prompt_length)
     return replace(request, prompt=text, prompt_ids=ids)
+
+
+@lru_cache(maxsize=1024)  # the same prompts come again and again: with another arrival, in another run
+def _encoded(coder: Coder, prompt: str, length: int | None) -> tuple[str, tuple[int, ...]]:
+    return (prompt, coder.encode(prompt)) if length is None else coder.cut(continued(prompt), length)
 
 
 def _as_long_as_allowed(workload: Workload) -> Workload:

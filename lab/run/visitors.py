@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from lab.run.calibrating import Calibrations
+from lab.run.calibration import Calibration
 from lab.run.column_log import ColumnLog, Mark
 from lab.run.engine_process import EngineProcess, Link, Start
 from lab.run.expect import work_of
@@ -19,6 +21,9 @@ from lab.run.job import Event, Finished, Grown, Progress, Started
 from lab.run.lanes import RunSpec
 from lab.run.line import Job, Line, State, Why
 from lab.run.messages import (
+    Calibrate,
+    Calibrated,
+    Calibrating,
     Cancel,
     Freed,
     JobCancelled,
@@ -27,6 +32,7 @@ from lab.run.messages import (
     Load,
     LoadFailed,
     Loading,
+    NotCalibrated,
     Ready,
     Report,
     Run,
@@ -94,6 +100,7 @@ class Device:
         self._lock = threading.RLock()
         self._line = Line()
         self._engine = EngineState()
+        self._calibrations = Calibrations(now())
         self._link: Link | None = None
         self._deaths = 0  # engine processes in a row that ended before they were ready
         self._closed = threading.Event()
@@ -173,6 +180,26 @@ class Device:
             job.seen = self._now()
             return job.since(marks)
 
+    def calibration(self, model: str = "") -> Calibration | None:
+        """What predictions of a model stand on; None as long as it has not been measured on this machine."""
+        with self._lock:
+            return self._calibrations.of(model or self._load.model)
+
+    def calibrated_in(self, model: str = "") -> float | None:
+        """Seconds until this model has been measured, if nobody comes first; a guess. None where it is not
+        loaded or cannot be measured."""
+        with self._lock:
+            wanted = model or self._load.model
+            if self._engine.facts is None or self._engine.model != wanted:
+                return None
+            return self._calibrations.seconds_left(wanted, self._now())
+
+    @property
+    def measuring(self) -> bool:
+        """Is the engine at work, so that others should leave it the cores?"""
+        with self._lock:
+            return self._line.at_work is not None or self._calibrations.going_on
+
     def close(self) -> None:
         """End the engine process. The device is of no use afterwards."""
         self._closed.set()
@@ -198,6 +225,12 @@ class Device:
                     self._engine = replace(self._engine, facts=facts._replace(memory=memory))
                 case LoadFailed(sentence):
                     self._give_up(sentence)
+                case Calibrating():
+                    self._calibrations.hear(report)
+                case Calibrated(calibration):
+                    self._calibrated(calibration)
+                case NotCalibrated(sentence):
+                    self._not_calibrated(sentence)
                 case JobEvent(job_id, event) if job := self._at_work(job_id):
                     self._book(job, event)
                 case JobFailed(job_id, sentence) if job := self._at_work(job_id):
@@ -210,6 +243,8 @@ class Device:
             if link is not self._link or self._closed.is_set():
                 return
             self._link = None
+            if self._calibrations.going_on:
+                self._calibrations.failed(self._now())
             self._deaths = 0 if self._engine.facts else self._deaths + 1
             self._engine = EngineState(self._engine.model)
             if job := self._line.at_work:
@@ -234,6 +269,8 @@ class Device:
                 job.logs[lane].extend(columns)
             case Finished(record):
                 job.record = record
+                steps = record.provenance.reference_step_s
+                self._calibrations.check(self._model_of(job), steps)
                 self._end(job, State.FINISHED)
 
     # ---- what happens to the engine and the line
@@ -284,10 +321,32 @@ class Device:
         self._line.end(job, state, self._now(), why, detail)
         self._next()
 
+    # ---- calibration
+
+    def _calibrate_when_idle(self, now: float) -> None:
+        if self._link is None or self._engine.facts is None or any(self._line):
+            self._calibrations.busy(now)
+        elif self._calibrations.due(self._engine.model, now):
+            self._calibrations.begin(self._engine.model, now)
+            self._link.send(Calibrate())
+
+    def _calibrated(self, calibration: Calibration) -> None:
+        if self._calibrations.going_on:
+            self._calibrations.measured(calibration, self._now())
+        else:
+            self._calibrations.kept(self._engine.model, calibration)
+
+    def _not_calibrated(self, sentence: str) -> None:
+        if sentence:
+            self._calibrations.failed(self._now())
+        else:
+            self._calibrations.stop()
+
     # ---- the reaper
 
     def reap(self) -> None:
-        """Cancel what nobody looks at, forget what ended long ago. Called once in TICK seconds; where it was not,
+        """Cancel what nobody looks at, forget what ended long ago. Have the engine calibrated
+        while it idles. Called once in TICK seconds; where it was not,
         the machine slept or this process was stopped, and nobody could look meanwhile."""
         with self._lock:
             now = self._now()
@@ -297,6 +356,7 @@ class Device:
             for job in self._line.unseen(now):
                 self._stop(job, Why.UNSEEN)
             self._line.forget(now)
+            self._calibrate_when_idle(now)
 
     def _tick(self) -> None:
         while not self._closed.wait(TICK):

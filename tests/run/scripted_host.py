@@ -2,20 +2,27 @@
 
 A prompt steers it: "crash" kills the process at its first step, "mistake" and "no memory" raise there,
 "print" writes to stdout, "slow" sleeps 20 ms a step. The model name "missing" cannot be loaded, "dies" ends
-the process while loading.
+the process while loading; "unmeasurable" cannot be calibrated, and to calibrate "slow" takes its time.
+Nothing is kept in a cache folder unless $SCRIPTED_CACHE names one.
 """
 
 import os
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+os.environ["BATCHING_LAB_CACHE"] = os.environ.get("SCRIPTED_CACHE", f"{os.devnull}/none")
+
+from lab.engine.cost_model import FIXED, KEYS, KNOTS, CostModel
 from lab.engine.scripted import ScriptedExecutor
+from lab.run.calibration import Calibration
 from lab.run.host import run_host
 from lab.run.messages import Load
+from lab.run.provenance import provenance_of
 from lab.spec.model_shape import WELL_KNOWN
 
 WORDS = ("the", "answer", "is", "that", "a", "small", "model", "reads", "its", "weights", "for", "every", "step")
@@ -79,7 +86,8 @@ class Engine:
     shape = WELL_KNOWN["SmolLM2-135M"]
     text = Text()
 
-    def __init__(self):
+    def __init__(self, name):
+        self.name = name
         self.acts, self._next_acts = set(), set()
         self.executor = Executor(self)
         self.executors = (self.executor,)
@@ -96,6 +104,9 @@ class Engine:
         self._next_acts.add(prompt)
         return tuple(range(1, 2 + len(prompt.split())))
 
+    def cut(self, text, tokens):
+        return f"{text[:20]}, cut", tuple(range(1, tokens + 1))
+
     def read_bandwidth(self):
         return 30e9
 
@@ -107,8 +118,32 @@ def load(wanted: Load, on_progress):
         os.kill(os.getpid(), signal.SIGKILL)
     on_progress("download", 10, 100)
     on_progress("download", 100, 100)
-    return Engine()
+    return Engine(wanted.model)
+
+
+def calibrate(engine, on_progress):
+    if engine.name == "unmeasurable":
+        raise ValueError("its steps cannot be measured")
+    total = 500 if engine.name == "slow" else 5
+    for done in range(total):
+        on_progress("calibrating", done, total)
+        time.sleep(0.02)
+    coefficients = [0.018, 0.0, 0.0, 1e-6, 0.0, *[0.0012] * len(KNOTS)]
+    assert coefficients[KEYS] == 1e-6
+    assert len(coefficients) == FIXED + len(KNOTS)
+    return Calibration(
+        cost=CostModel(tuple(coefficients)),
+        provenance=replace(provenance_of(engine, (0.02,)), read_bytes_per_s=30e9),
+        shape=engine.shape,
+        fingerprint=engine.fingerprint,
+        folder="",
+        free_bytes=engine.executor.clear(),
+        flops_per_s=1e11,
+        samples=total,
+        held_out=1,
+        error=0.0,
+    )
 
 
 if __name__ == "__main__":
-    run_host(load)
+    run_host(load, calibrate)
