@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lab.run.lane import seats_needed
 from lab.scheduling.memory import ragged_reservation
@@ -29,9 +29,16 @@ def check_budget(spec: RunSpec, workload: Workload, bytes_per_token: int) -> Non
         )
 
 
-def check_fits(spec: RunSpec, workload: Workload, shape: ModelShape, weight_bytes: int, free: int) -> None:
-    """Raises ValueError, with all the numbers and the largest batch size that fits, for a run that may come to
-    more than the memory holds; `free` bytes are there besides the loaded weights."""
+class Fit(NamedTuple):
+    """What a run may come to, and the largest batch size for which it fits, 0 for none: the one that is asked for
+    where that fits."""
+
+    plan: MemoryPlan
+    largest: int
+
+
+def fit_of(spec: RunSpec, workload: Workload, shape: ModelShape, weight_bytes: int, free: int) -> Fit:
+    """`free` bytes are there besides the loaded weights."""
     per_value = max(1, weight_bytes // shape.parameters_read_per_step)
     asked = max(policy.max_batch_size for policy in spec.policies)
 
@@ -40,8 +47,15 @@ def check_fits(spec: RunSpec, workload: Workload, shape: ModelShape, weight_byte
         return plan(setting, shape, per_value, weight_bytes, free + weight_bytes)
 
     found = planned(asked)
-    if not found.fits:
-        raise ValueError(refusal(found, largest_fitting(lambda size: planned(size).fits, asked)))
+    return Fit(found, asked if found.fits else largest_fitting(lambda size: planned(size).fits, asked))
+
+
+def check_fits(spec: RunSpec, workload: Workload, shape: ModelShape, weight_bytes: int, free: int) -> None:
+    """Raises ValueError, with all the numbers and the largest batch size that fits, for a run that may come to
+    more than the memory holds."""
+    found = fit_of(spec, workload, shape, weight_bytes, free)
+    if not found.plan.fits:
+        raise ValueError(refusal(found.plan, found.largest))
 
 
 def setting_of(spec: RunSpec, workload: Workload, batch_size: int) -> Setting:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -11,16 +11,19 @@ from lab.report.markup import as_code, as_typed
 from lab.report.requests import requests_table
 from lab.report.words import LANGUAGES, Language, Words, language_of
 from lab.run.lanes import RunSpec
-from lab.scheduling.policy import MODES
+from lab.ui.address import Notice, from_query, to_query
 from lab.ui.board import Board
 from lab.ui.device import device
-from lab.ui.knobs import BOUNDS, DEFAULTS, Knobs, Notice, from_query, to_query, turned_by
+from lab.ui.fitting import Sum, refused_sentence, show_memory, sum_of
+from lab.ui.hints import hint
+from lab.ui.knobs import DEFAULTS, ON_STAGE, SITUATIONS, Knobs
 from lab.ui.models import other_models
-from lab.ui.settings import pick, show_settings
+from lab.ui.settings import knobs_in_session, number, pick, put_in_session, show_settings
+from lab.ui.traces import show_preview, show_trace
 from lab.ui.ways import page_links
 from lab.workload.prompts import MAX_OWN_PROMPTS, MAX_PROMPT_CHARACTERS
 from lab.workload.request import Workload
-from lab.workload.scenarios import SCENARIOS
+from lab.workload.trace.reading import Trace
 
 _LANGUAGE_NAMES = {"en": "EN", "zh": "中文"}
 _OWN_CHARACTERS = MAX_OWN_PROMPTS * (MAX_PROMPT_CHARACTERS + 1)
@@ -54,34 +57,84 @@ def show_knobs(words: Words) -> tuple[Choice, DeltaGenerator]:
         scenario = _scenario(words)
         list_place = st.container(width="content")
         with st.popover(_settings_label(words), width="content", key="settings", help=words("settings.help")):
-            show_settings(scenario, words)
+            memory_place = show_settings(scenario, words)
         st.button(words("run.button"), type="primary", key="run", on_click=_press_run, width=90)
         st.button(words("run.reset"), key="reset", on_click=_reset, width="content", help=words("run.reset_help"))
         st.space("stretch")
         page_switches(words)
     news = st.container(gap=None, key="news")
     own = _own_prompts(words) if scenario == "own" else []
-    knobs = _knobs(scenario)
+    if scenario == "closed_loop":
+        with st.container(horizontal=True, gap="small", key="users_place"):
+            number("users", words, f"{DEFAULTS.users}")
+            number("think", words, f"{DEFAULTS.think}")
+    trace, preview_place = show_trace(words) if scenario == "trace" else (None, None)
+    knobs = knobs_in_session(scenario)
     _show_notices(knobs, words)
-    choice = _choice(knobs, own, words)
+    choice = _choice(knobs, own, trace, words)
     with list_place:
         _show_list(choice.workload, words)
-    return choice, news
+    if trace is not None and preview_place is not None:
+        with preview_place:
+            show_preview(trace, knobs, choice.spec, words)
+    return _checked(choice, memory_place, words), news
+
+
+def _checked(choice: Choice, memory_place: DeltaGenerator, words: Words) -> Choice:
+    """What does not fit the memory is refused before it runs; what can do no good is said."""
+    found = None if choice.spec is None else sum_of(choice.spec)
+    with memory_place:
+        show_memory(choice.spec, found, words)
+    if choice.spec is not None and (said := hint(choice.spec, words)):
+        st.caption(said)
+    if found is None or found.fit.plan.fits:
+        return choice
+    _show_refusal(found, words)
+    return Choice(choice.knobs, choice.workload, None)
+
+
+def _show_refusal(found: Sum, words: Words) -> None:
+    st.error(refused_sentence(found.fit, words))
+    with st.container(horizontal=True, gap="small", key="ways_back"):
+        if found.fit.largest:
+            label = words("memory.take", n=found.fit.largest)
+            st.button(label, key="take_largest", on_click=_take_batch, args=(found.fit.largest,), width="content")
+        show_way_back(words)
+
+
+def show_way_back(words: Words) -> None:
+    """To the last setting that ran, where there is one and it is not this one."""
+    good: Knobs | None = st.session_state.get("good")
+    if good is not None and good != knobs_in_session(st.session_state["scenario"]):
+        st.button(words("memory.back"), key="way_back", on_click=_take, args=(good, "back"), width="content")
+
+
+def _take_batch(size: int) -> None:
+    _take(replace(knobs_in_session(st.session_state["scenario"]), batch=size))
+
+
+def _take(knobs: Knobs, pressed: str = "run") -> None:
+    """These knobs, on the widgets and on the stage's sliders, and run them."""
+    put_in_session(knobs)
+    st.session_state["revision"] = st.session_state.get("revision", 0) + 1
+    st.session_state["pressed_run"] = pressed
 
 
 def _settings_label(words: Words) -> str:
     """Says how many of them a link has brought, or were set: nothing is changed in silence."""
-    knobs = _knobs(st.session_state["scenario"])
-    hidden = ("model", "requests", "seed", "modes", "turned")
+    knobs = knobs_in_session(st.session_state["scenario"])
+    shown = ("scenario", *ON_STAGE.values())
+    hidden = [f.name for f in fields(Knobs) if f.name not in shown and not f.name.startswith("trace_")]
     changed = sum(getattr(knobs, name) != getattr(DEFAULTS, name) for name in hidden)
     return words("settings.changed", n=changed) if changed else words("settings.button")
 
 
 def _scenario(words: Words) -> str:
     about = words(f"scenario.{st.session_state['scenario']}.about")
-    names = list(SCENARIOS)
     with st.container(width=190, key="scenario_place"):
-        return pick("scenario", names, lambda name: words(f"scenario.{name}.name"), words, about, collapsed=True)
+        return pick(
+            "scenario", SITUATIONS, lambda name: words(f"scenario.{name}.name"), words, about, collapsed=True
+        )
 
 
 def page_switches(words: Words) -> None:
@@ -97,46 +150,14 @@ def page_switches(words: Words) -> None:
     )
 
 
-def _knobs(scenario: str) -> Knobs:
-    """The widgets' values, and those that the stage's sliders set last."""
-    state = st.session_state
-    requests, seed = state["requests"], state["seed"]
-    return Knobs(
-        scenario=scenario,
-        modes=tuple(name for name in MODES if name in state["modes"]),
-        batch=int(state["batch"]),
-        window=int(state["window"]),
-        rate=state["rate"],
-        requests=None if requests is None else int(requests),
-        seed=DEFAULTS.seed if seed is None else int(seed),
-        kv=state["kv"],
-        model=state["model"],
-        turned=turned_by({name: state[f"rules_{name}"] for name in MODES}),
-    )
-
-
 def _reset() -> None:
     """All knobs as on a first visit; the scenario stays. The stage takes its sliders' values anew, and a run that
     this tab has going is cancelled."""
     board: Board | None = st.session_state.get("board")
     if board is not None and board.pending:
         device().cancel(board.pending)
-    _set(replace(DEFAULTS, scenario=st.session_state["scenario"]))
+    put_in_session(replace(DEFAULTS, scenario=st.session_state["scenario"]))
     st.session_state["revision"] = st.session_state.get("revision", 0) + 1
-
-
-def _set(knobs: Knobs) -> None:
-    """The widgets' values."""
-    state = st.session_state
-    for name in BOUNDS:
-        state[name] = getattr(knobs, name)
-    state["modes"] = list(knobs.modes)
-    for name in MODES:
-        state[f"rules_{name}"] = list(knobs.rules(name))
-    for name in ("scenario", "model"):
-        state[name] = getattr(knobs, name)
-        for language in LANGUAGES:
-            state.pop(f"{name}_{language}", None)
 
 
 def write_address(knobs: Knobs, language: Language, runs: str) -> None:
@@ -160,7 +181,7 @@ def _set_from_address() -> None:
     if "notices" in st.session_state:
         return
     knobs, notices = from_query(st.query_params.to_dict(), other_models())
-    _set(knobs)
+    put_in_session(knobs)
     st.session_state["present"] = st.query_params.get("present") == "1"
     st.session_state["notices"] = [(notice, getattr(knobs, notice.knob)) for notice in notices]
 
@@ -190,15 +211,16 @@ def _own_prompts(words: Words) -> list[str]:
     return text[:_OWN_CHARACTERS].splitlines()
 
 
-def _choice(knobs: Knobs, own: list[str], words: Words) -> Choice:
+def _choice(knobs: Knobs, own: list[str], trace: Trace | None, words: Words) -> Choice:
     """What can be made of the knobs, and a sentence where that is nothing."""
     if not knobs.modes:
         st.warning(words("notice.no_modes"))
         return Choice(knobs, None, None)
-    if knobs.scenario == "own" and not any(line.strip() for line in own):
+    nothing = knobs.scenario == "own" and not any(line.strip() for line in own)
+    if nothing or (knobs.scenario == "trace" and trace is None):
         return Choice(knobs, None, None)
     try:
-        spec = knobs.spec(own)
+        spec = knobs.spec(own, trace)
     except ValueError as error:
         st.warning(words("why.wrong", detail=as_typed(error)))
         return Choice(knobs, None, None)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from lab.report.words import Words, language_of
-from lab.scheduling.policy import MODES
 from lab.ui.controls import current_language, page_switches
+from lab.ui.settings import held_keys
 from lab.ui.style import page_style
 from lab.ui.ways import page_links
 
 # A widget that is not drawn loses its value: these of the Lab page shall be there when the visitor comes back.
-_HELD = ("requests", "seed", "modes", "present", "language", *(f"rules_{name}" for name in MODES))
+_HELD = ("present", "language", *held_keys())
 
 
 def open_page(name: str) -> Words:

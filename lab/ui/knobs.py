@@ -1,21 +1,21 @@
-"""The knobs of a run as one value: their bounds, how an address holds them, the run they stand for. No streamlit.
-
-What is out of bounds in an address is clamped, what cannot be read is dropped, and both leave a Notice: nothing
-is changed in silence.
-"""
+"""The knobs of a run as one value: their bounds, and the run that they stand for. No streamlit."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from lab.run.lanes import RunSpec
 from lab.scheduling.hybrid import RULES, hybrid, rules_of
+from lab.scheduling.order import FIRST_COME, Order
 from lab.scheduling.policy import MODES, Policy, mode
+from lab.workload.closed_loop import closed_loop
+from lab.workload.priorities import with_urgent
 from lab.workload.request import MAX_REQUESTS, Workload
 from lab.workload.scenarios import MAX_RATE, MIN_RATE, SCENARIOS, build
+from lab.workload.trace.reading import Trace
+from lab.workload.trace.replay import Replay, cut, workload_of
 
 
 class Bounds(NamedTuple):
@@ -31,7 +31,23 @@ BOUNDS = {
     "requests": Bounds(1, MAX_REQUESTS, True),
     "seed": Bounds(0, 999_999, True),
     "kv": Bounds(1, 1_000_000, False),
+    "urgent": Bounds(0, 100, True),
+    "ageing": Bounds(0, 60, False),
+    "bucket_wait": Bounds(0, 10_000, True),
+    "few": Bounds(1, 32, True),
+    "groups": Bounds(1, 4, True),
+    "users": Bounds(1, 32, True),
+    "think": Bounds(0, 10_000, True),
+    "trace_start": Bounds(0, 1e8, False),
+    "trace_end": Bounds(0, 1e8, False),
+    "trace_scale": Bounds(0.001, 10, False),
+    "trace_prompt_cap": Bounds(1, 8192, True),
+    "trace_answer_cap": Bounds(1, 8192, True),
+    "trace_gap": Bounds(0, 1e6, False),
+    "trace_speed": Bounds(0.001, 10_000, False),
 }
+EDGE, MOST_EDGES = Bounds(8, 1024, True), 12  # a boundary of buckets, prompt tokens; how many there may be
+FLAGS = ("priority", "aged", "pickup", "scattered")
 
 # The stage's sliders: its name of each, our name, and where it may stand; None = no value of its own.
 ON_STAGE = {"rate": "rate", "max_batch_size": "batch", "max_queue_delay_ms": "window", "kv_budget_mb": "kv"}
@@ -41,8 +57,17 @@ STOPS: dict[str, tuple[float | None, ...]] = {
     "max_queue_delay_ms": tuple(range(0, 501, 10)),
     "kv_budget_mb": (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, None),
 }
+# Whose rows of the table leave it open; work and memory concern all.
+CHANGES = {
+    "rate": MODES,
+    "max_batch_size": tuple(name for name in MODES if mode(name, 1) != mode(name, 2)),
+    "max_queue_delay_ms": tuple(name for name in MODES if mode(name, 8, 0.1) != mode(name, 8, 0.2)),
+    "kv_budget_mb": MODES,
+}
 
 
+SITUATIONS = (*SCENARIOS, "closed_loop", "trace")
+USUAL_REQUESTS = {name: s.requests for name, s in SCENARIOS.items()} | {"closed_loop": 16, "trace": 32}
 TURNS = tuple(f"{name}.{rule}" for name in MODES for rule in RULES)
 
 
@@ -50,8 +75,15 @@ TURNS = tuple(f"{name}.{rule}" for name in MODES for rule in RULES)
 class Knobs:
     """window in ms, rate in requests per second, kv in MB (10^6 bytes); None: the scenario's, or the engine's.
 
-    model   by the name it is loaded by; "" the server's first
-    turned  those of TURNS, in their order, that are the other way round than in the mode's row of the table
+    model        by the name it is loaded by; "" the server's first
+    turned       those of TURNS, in their order, that are the other way round than in the mode's row of the table
+    buckets      boundaries in prompt tokens, increasing
+    priority     by priority: `urgent` percent of the requests go first, the others rise in `ageing` s if `aged`
+    bucket_wait  ms after which a bucket leaves, merged with others; None: the policy's own
+    few, pickup  of dynamic: fewer than so many leave at once; its window opens only when the device is free
+    groups       replicas in each lane; scattered: a batch is spread over them
+    users, think of the closed loop: how many there are, and for how many ms they think
+    trace_*      how an uploaded trace is cut, see lab.workload.trace.replay.Replay
     """
 
     scenario: str = "chat"
@@ -64,11 +96,35 @@ class Knobs:
     kv: float | None = None
     model: str = ""
     turned: tuple[str, ...] = ()
+    buckets: tuple[int, ...] = ()
+    priority: bool = False
+    urgent: int = 20
+    ageing: float = 5.0
+    aged: bool = True
+    bucket_wait: int | None = None
+    few: int = 1
+    pickup: bool = False
+    groups: int = 1
+    scattered: bool = False
+    users: int = 1
+    think: int = 0
+    trace_start: float = 0.0
+    trace_end: float | None = None
+    trace_scale: float = 0.0625
+    trace_prompt_cap: int | None = None
+    trace_answer_cap: int | None = None
+    trace_gap: float | None = None
+    trace_speed: float = 1.0
+
+    @property
+    def rated(self) -> bool:
+        """Does the slider of the rate mean anything? Users and traces bring their own times."""
+        return self.scenario not in ("closed_loop", "trace")
 
     @property
     def on_stage(self) -> dict[str, float | None]:
         """The values of the stage's sliders, by the stage's names."""
-        return {theirs: getattr(self, ours) for theirs, ours in ON_STAGE.items()}
+        return {theirs: getattr(self, ours) for theirs, ours in ON_STAGE.items() if self.rated or ours != "rate"}
 
     @staticmethod
     def from_stage(told: Mapping[str, object]) -> dict[str, float | None]:
@@ -80,8 +136,19 @@ class Knobs:
             if theirs in told and told[theirs] == value and not isinstance(told[theirs], bool)
         }
 
-    def workload(self, own_prompts: Sequence[str]) -> Workload:
+    def workload(self, own_prompts: Sequence[str], trace: Trace | None = None) -> Workload:
         """Raises ValueError, one sentence, for what the scenario does not take."""
+        made = self._requests(own_prompts, trace)
+        return with_urgent(made, self.urgent / 100) if self.priority else made
+
+    def _requests(self, own_prompts: Sequence[str], trace: Trace | None) -> Workload:
+        if self.scenario == "trace":
+            if trace is None:
+                raise ValueError("there is no trace yet; give a file")
+            return workload_of(cut(trace, self.replay), f"trace {trace.name}", self.seed)
+        if self.scenario == "closed_loop":
+            each = max(1, (self.requests or USUAL_REQUESTS["closed_loop"]) // self.users)
+            return closed_loop(self.users, each, self.think / 1000, seed=self.seed)
         own = self.scenario == "own"
         return build(
             self.scenario,
@@ -91,14 +158,52 @@ class Knobs:
             prompts=own_prompts if own else None,
         )
 
-    def spec(self, own_prompts: Sequence[str]) -> RunSpec:
+    @property
+    def replay(self) -> Replay:
+        """Raises ValueError, one sentence, for a slice that ends before it starts."""
+        return Replay(
+            start=self.trace_start,
+            end=self.trace_end,
+            requests=self.requests or USUAL_REQUESTS["trace"],
+            length_scale=self.trace_scale,
+            most_prompt_tokens=self.trace_prompt_cap,
+            most_output_tokens=self.trace_answer_cap,
+            longest_gap=self.trace_gap,
+            speed_up=self.trace_speed,
+        )
+
+    def spec(self, own_prompts: Sequence[str], trace: Trace | None = None) -> RunSpec:
         """Raises ValueError, one sentence, for what cannot be run."""
-        policies = tuple(self.policy(name) for name in MODES if name in self.modes)
-        return RunSpec(self.workload(own_prompts), policies, kv_budget_mb=self.kv, model=self.model)
+        return RunSpec(
+            self.workload(own_prompts, trace),
+            tuple(self.policy(name) for name in MODES if name in self.modes),
+            kv_budget_mb=self.kv,
+            groups=self.groups,
+            scattered=self.scattered and self.groups > 1,
+            model=self.model,
+        )
 
     def policy(self, name: str) -> Policy:
-        """Raises ValueError for a hybrid that is none."""
-        return hybrid(mode(name, self.batch, self.window / 1000), self.rules(name))
+        """Only the knobs that concern this mode make it another policy, and so another run. Raises ValueError for a
+        hybrid that is none."""
+        row = mode(name, self.batch, self.window / 1000, self._order(name))
+        if name == "dynamic":
+            row = replace(
+                row,
+                window_starts_at="pickup" if self.pickup else "arrival",
+                run_at_once_below=min(self.few, self.batch),
+            )
+        return hybrid(row, self.rules(name))
+
+    def _order(self, name: str) -> Order:
+        """What has no effect stands at its default, so that it does not make another policy."""
+        no_wait = self.bucket_wait is None or not self.buckets or "refill" in self.rules(name)
+        return Order(
+            boundaries=self.buckets,
+            by_priority=self.priority,
+            ageing=(self.ageing if self.aged else None) if self.priority else FIRST_COME.ageing,
+            bucket_wait_limit=None if no_wait or self.bucket_wait is None else self.bucket_wait / 1000,
+        )
 
     def rules(self, name: str) -> tuple[str, ...]:
         """Those of RULES that are on in this mode."""
@@ -117,89 +222,3 @@ def turned_by(rules: Mapping[str, Collection[str]]) -> tuple[str, ...]:
 
 
 DEFAULTS = Knobs()
-
-
-class Notice(NamedTuple):
-    """What an address held for a knob, and what was taken in its place."""
-
-    kind: Literal["clamped", "unread"]
-    knob: str
-    given: str
-    taken: str
-
-
-def from_query(query: Mapping[str, str], models: Collection[str] = ()) -> tuple[Knobs, list[Notice]]:
-    """The knobs of an address; what it does not name keeps its default. `models` may be chosen."""
-    notices: list[Notice] = []
-
-    def number(name: str) -> float | None:
-        return _number(name, query[name], notices) if name in query else None
-
-    def whole(name: str, default: int) -> int:
-        found = number(name)
-        return default if found is None else int(found)
-
-    requests = number("requests")
-    knobs = Knobs(
-        scenario=_one_of("scenario", SCENARIOS, query, notices),
-        modes=_some_of("modes", MODES, query, notices) or MODES,
-        batch=whole("batch", DEFAULTS.batch),
-        window=whole("window", DEFAULTS.window),
-        rate=number("rate"),
-        requests=None if requests is None else int(requests),
-        seed=whole("seed", DEFAULTS.seed),
-        kv=number("kv"),
-        model=_one_of("model", models, query, notices),
-        turned=_some_of("turned", TURNS, query, notices),
-    )
-    return knobs, notices
-
-
-def to_query(knobs: Knobs) -> dict[str, str]:
-    """What an address must hold to open with these knobs: those that differ from their defaults."""
-    found: dict[str, str] = {}
-    for name in ("scenario", *BOUNDS, "model"):
-        value = getattr(knobs, name)
-        if value is not None and value != getattr(DEFAULTS, name):
-            found[name] = f"{value:g}" if isinstance(value, float) else str(value)
-    if set(knobs.modes) != set(MODES):
-        found["modes"] = ",".join(name for name in MODES if name in knobs.modes)
-    if knobs.turned:
-        found["turned"] = ",".join(knobs.turned)
-    return found
-
-
-def _number(name: str, given: str, notices: list[Notice]) -> float | None:
-    bounds = BOUNDS[name]
-    try:
-        value = float(given)
-    except ValueError:
-        value = math.nan
-    if math.isnan(value):
-        notices.append(Notice("unread", name, given[:40], ""))
-        return None
-    taken = min(max(value, bounds.least), bounds.most)
-    if bounds.whole:
-        taken = round(taken)
-    if taken != value:
-        notices.append(Notice("clamped", name, given[:40], f"{taken:g}"))
-    return taken
-
-
-def _one_of(name: str, known: Collection[str], query: Mapping[str, str], notices: list[Notice]) -> str:
-    given, default = query.get(name), str(getattr(DEFAULTS, name))
-    if given is None or given in known:
-        return given or default
-    notices.append(Notice("unread", name, given[:40], ""))
-    return default
-
-
-def _some_of(name: str, known: Sequence[str], query: Mapping[str, str], notices: list[Notice]) -> tuple[str, ...]:
-    """Those named, in the order of `known`; none where none is named."""
-    if name not in query:
-        return ()
-    named = query[name].split(",")
-    found = tuple(each for each in known if each in named)
-    if not found or len(found) != len(named):
-        notices.append(Notice("unread", name, query[name][:40], ""))
-    return found

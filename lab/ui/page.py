@@ -8,17 +8,17 @@ from lab.report.markup import as_typed
 from lab.report.provenance import recorded_when
 from lab.report.requests import requests_table
 from lab.report.words import Words
-from lab.run.line import State
+from lab.run.line import State, Why
 from lab.run.record import RunRecord
 from lab.run.visitors import Look
 from lab.ui.board import Board, fill, from_address
 from lab.ui.channels import channels, my_link
-from lab.ui.controls import Choice, current_language, show_knobs, write_address
+from lab.ui.controls import Choice, current_language, show_knobs, show_way_back, write_address
 from lab.ui.device import device, me
 from lab.ui.keep import show_keep, shown_record
 from lab.ui.progress import show_engine, show_progress
 from lab.ui.recorded import recorded
-from lab.ui.result import show_board_result, show_record_result
+from lab.ui.result import is_of, show_board_result, show_record_result
 from lab.ui.scene import show_board, show_expected, show_record, show_recorded
 from lab.ui.style import page_style
 from lab.ui.views.modes import modes_table
@@ -37,7 +37,8 @@ def show_page() -> None:
         return
     choice, news = show_knobs(words)
     board = _current_board(words)
-    if st.session_state.pop("pressed_run", False):
+    pressed = st.session_state.pop("pressed_run", False)
+    if pressed and not (pressed == "back" and is_of(choice, board)):  # what is back need not be measured again
         board = _run(choice, board, words)
     board = _drop_what_failed(board, words)
     st.session_state["board"] = board
@@ -53,8 +54,7 @@ def _show_news(board: Board, choice: Choice, words: Words) -> None:
     the engine stands, and what a run would take."""
     if not board.lanes and shown_record() is None:
         st.markdown(_first_words(choice, words))
-    looks = [look for job in board.jobs if (look := device().look(job)) is not None]
-    going = [look.job for look in looks if not look.state.over]
+    going = [look.job for look in _looks(board) if not look.state.over]
     for job in going:
         show_progress(job, words)
     if not going:
@@ -94,12 +94,13 @@ def _current_board(words: Words) -> Board:
 def _run(choice: Choice, board: Board, words: Words) -> Board:
     st.session_state["kept_shown"] = None
     if choice.spec is None:
-        if choice.knobs.scenario == "own" and choice.workload is None:
-            st.warning(words("notice.no_prompts"))
+        if choice.workload is None and choice.knobs.scenario in ("own", "trace"):
+            st.warning(words("notice.no_prompts" if choice.knobs.scenario == "own" else "notice.no_trace"))
         return board
     try:
         filled = fill(device(), choice.spec, me(), board)
         st.session_state["has_run"] = bool(filled.pending) or st.session_state.get("has_run", False)
+        st.session_state["tried"] = choice.knobs
         return filled
     except ValueError as error:
         st.error(words("why.wrong", detail=as_typed(error)))
@@ -113,7 +114,13 @@ def _drop_what_failed(board: Board, words: Words) -> Board:
         if look is not None and look.state in (State.FAILED, State.CANCELLED):
             _show_end(look, words)
             board = board.without(job)
+    if board.lanes and not any(look.state is not State.FINISHED for look in _looks(board)):
+        st.session_state["good"] = st.session_state.get("tried")
     return board
+
+
+def _looks(board: Board) -> list[Look]:
+    return [look for job in board.jobs if (look := device().look(job)) is not None]
 
 
 def _show_end(look: Look, words: Words) -> None:
@@ -121,6 +128,8 @@ def _show_end(look: Look, words: Words) -> None:
     assert look.why is not None, f"{look.state} without a reason"
     sentence = words(f"why.{look.why}", detail=as_typed(look.detail))
     (st.error if look.state is State.FAILED else st.info)(sentence)
+    if look.why is Why.REFUSED:
+        show_way_back(words)
 
 
 def _first_words(choice: Choice, words: Words) -> str:

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import streamlit as st
 
+from lab.analysis.fairness import starved
 from lab.analysis.metrics import LaneMetrics, lane_metrics
+from lab.analysis.timeline import request_times
 from lab.report.charts.record import charts
 from lab.report.identity import identity_line
 from lab.report.provenance import provenance_line
@@ -43,13 +45,32 @@ def show_board_result(board: Board, choice: Choice, words: Words) -> None:
     apart = drift(list(records.values()))
     if apart > MOST_DRIFT:
         st.warning(words("run.drift", percent=f"{apart:.0%}"))
-    if not _is_of(choice, board):
+    if not is_of(choice, board):
         st.info(words("run.changed"))
     show_record_result(record, words)
 
 
+def _show_starved(record: RunRecord, words: Words) -> None:
+    """By name: who was passed over for longer than the order of the queue promises."""
+    for lane in record.lanes:
+        times = request_times(record.workload, lane)
+        hungry = [times[i] for i in starved(lane, times)]
+        if hungry:
+            never = lane.policy.order.by_priority and lane.policy.order.ageing is None
+            longest = max(r.queue_delay or 0.0 for r in hungry)
+            st.warning(
+                words(
+                    "starved.off" if never else "starved.lane",
+                    mode=words.mode(lane.name),
+                    requests=", ".join(str(r.id) for r in hungry),
+                    waited=f"{longest:.1f}",
+                )
+            )
+
+
 def show_record_result(record: RunRecord, words: Words) -> None:
     metrics = [lane_metrics(record, lane) for lane in record.lanes]
+    _show_starved(record, words)
     _show_origin(record, metrics, words)
     tabs = st.tabs([words(f"{name}.tab") for name in ("score", "charts", "requests_tab")])
     with tabs[0]:
@@ -70,10 +91,10 @@ def _show_origin(record: RunRecord, metrics: list[LaneMetrics], words: Words) ->
             st.text(line)
 
 
-def _is_of(choice: Choice, board: Board) -> bool:
-    """Would the knobs as they are now give these lanes?"""
+def is_of(choice: Choice, board: Board) -> bool:
+    """Would the knobs as they are now give these lanes? Not where there are none."""
     asked = choice.spec
-    if asked is None:
+    if asked is None or not board.lanes:
         return False
     ran = {job: look.spec for job in board.jobs if (look := device().look(job)) is not None}
     lanes = {policy for job, name in board.lanes for policy in ran[job].policies if policy.name == name}

@@ -58,7 +58,7 @@ def situation_of(choice: Choice) -> str:
     """Results of one model on the same requests stand on one curve, whatever the sliders say."""
     if choice.workload is None:
         return ""
-    prompts = "\n".join(r.prompt for r in choice.workload.requests)
+    prompts = "\n".join(f"{r.prompt} {r.prompt_length or ''}" for r in choice.workload.requests)
     return f"{choice.knobs.model} {choice.workload.name} {choice.workload.seed} {zlib.crc32(prompts.encode())}"
 
 
@@ -76,7 +76,7 @@ def _mount(
         words.language,
         lanes=lanes,
         knobs=[Knob(name, STOPS[name], value) for name, value in knobs.on_stage.items()],
-        revision=str(st.session_state.get("revision", 0)),
+        revision=_revision(knobs.rated),
         expected=expected,
         owner=me(),
         autoplay=autoplay,
@@ -86,6 +86,11 @@ def _mount(
         on_finished=_nothing,
         on_owner=_come_back,
     )
+
+
+def _revision(rated: bool) -> str:
+    """Sliders that come or go take their values anew."""
+    return f"{st.session_state.get('revision', 0)}{'' if rated else ' without rate'}"
 
 
 def _nothing() -> None:
@@ -99,7 +104,7 @@ def _come_back() -> None:
 def _let_go() -> None:
     """The sliders' values become the knobs', and what they concern runs."""
     told = st.session_state[KEY].get("knobs") or {}
-    if str(told.get("revision")) != str(st.session_state.get("revision", 0)):
+    if told.get("revision") not in (_revision(True), _revision(False)):
         return
     changed = Knobs.from_stage(told)
     for name, value in changed.items():
