@@ -73,7 +73,7 @@ class Visitor:
         self._host = host
         self._open = ExitStack()
         self._socket = self._open.enter_context(
-            connect(f"ws://{host}/_stcore/stream", subprotocols=["streamlit"], max_size=None)
+            connect(f"ws://{host}/_stcore/stream", subprotocols=["streamlit"], max_size=None, open_timeout=PATIENCE)
         )
         self._timers = {}  # fragment -> [seconds between its runs, when it runs next]
         self._ends = ""
