@@ -8,8 +8,13 @@ import { el, setAttribute, setText } from "./dom.js";
 const KEYBOARD_PAUSE = 300; // milliseconds without another key until a value counts as let go
 
 export class Knobs {
-  /** @param memory {revision, values}: kept outside the page, survives a remount @param report called with the values */
-  constructor(memory, report) {
+  /**
+   * @param memory {revision, values, told}: kept outside the page, survives a remount
+   * @param report called with the values, and the modes whose lanes those that have changed concern
+   * @param turn called with the values while one is moved
+   */
+  constructor(memory, report, turn = () => {}) {
+    this.turn = turn;
     this.memory = memory;
     this.report = report;
     this.node = el("div", { class: "knobs" });
@@ -17,14 +22,16 @@ export class Knobs {
     this.timer = null;
   }
 
-  /** @param spec {revision, items: [{name, stops: [number|null], value}]}, or null for no knobs */
+  /** @param spec {revision, items: [{name, stops: [number|null], value, lanes}]}, or null for no knobs */
   show(spec, t) {
     this.node.hidden = !spec;
     if (!spec) return;
     if (this.memory.revision !== spec.revision) {
       this.memory.revision = spec.revision;
       this.memory.values = Object.fromEntries(spec.items.map(({ name, value }) => [name, value]));
+      this.memory.told = this.memory.values;
     }
+    this.lanes = new Map(spec.items.map(({ name, lanes }) => [name, lanes ?? []]));
     const made = JSON.stringify(spec.items.map(({ name, stops }) => [name, stops]));
     if (made !== this.made) this._build(spec.items, t);
     this.made = made;
@@ -51,6 +58,7 @@ export class Knobs {
     input.oninput = () => {
       this.memory.values = { ...this.memory.values, [name]: stops[Number(input.value)] };
       show();
+      this.turn(this.memory.values);
     };
     let keyed = false;
     const by = (keys) => () => void (keyed = keys); // a handler that returns false forbids what the browser would do
@@ -64,7 +72,10 @@ export class Knobs {
   }
 
   _letGo() {
-    this.report({ revision: this.memory.revision, ...this.memory.values });
+    const { revision, values, told } = this.memory;
+    const moved = Object.keys(values).filter((name) => values[name] !== told[name]);
+    this.memory.told = values;
+    this.report({ revision, ...values }, moved.flatMap((name) => this.lanes.get(name) ?? []));
   }
 }
 

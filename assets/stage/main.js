@@ -8,8 +8,9 @@
  *   colours   {modes: {name: colour}, other: colour, requests: [colour]}
  *   runs      [{id, url | record, over, situation}]: url of the run's route on this server, or the record so far
  *   lanes     [{run: id, lane: name}]; null: all lanes of the first run
- *   knobs     {revision, items: [{name, stops, value}]} or null
+ *   knobs     {revision, items: [{name, stops, value, lanes: [mode]}]} or null
  *   expected  {id, record}: lanes shown empty as long as there is nothing else to show; null
+ *   preview   {url, scene}: where to ask what the knobs would give while one is moved; null: nowhere
  *   owner     who this tab is, "" where that does not matter
  *   scale     of all letters, 1 is the page's own
  *   autoplay  play the first finished run that is shown

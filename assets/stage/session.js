@@ -1,6 +1,7 @@
 /** What outlives the page's updates and remounts: runs, playhead, view, knobs, trail. Kept by the module. */
 
 import { Feed } from "./feed.js";
+import { Forecast } from "./forecast.js";
 import { metricsAt } from "./metrics.js";
 import { Player } from "./player.js";
 import { RunData } from "./run.js";
@@ -21,6 +22,8 @@ export class Session {
     this.wanted = []; // [{run: id, lane: name}]
     this.shown = []; // [{run: RunData, lane: LaneData}]
     this.expected = null; // RunData of empty lanes
+    this.forecast = new Forecast(() => this.update());
+    this.touched = []; // modes whose lanes a slider has just changed: the server has not answered yet
     this.stage = null;
     this.tell = null; // {ended(id), unreachable(id), knobs(values)}
     this.counters = { mounts: 0, frames: 0 };
@@ -28,6 +31,7 @@ export class Session {
 
   /** @param data see main.js */
   want(data) {
+    this.touched = [];
     for (const source of data.runs) this._source(source);
     const ids = data.runs.map(({ id }) => id);
     for (const [id, feed] of this.feeds) {
@@ -39,7 +43,19 @@ export class Session {
     this.wanted = data.lanes ?? null;
     this.ids = ids;
     this.autoplay = data.autoplay ?? false;
+    this.forecast.aim(data.preview ?? null, valuesOf(data.knobs));
     this.update();
+  }
+
+  /** A knob is being moved. */
+  drag(values) {
+    this.forecast.drag(values);
+    this.update();
+  }
+
+  /** How far the prediction of what is shown was off, or null. */
+  get differences() {
+    return this.forecast.differences(this.wanted, this.shown);
   }
 
   _source({ id, url, record, over, situation }) {
@@ -107,12 +123,34 @@ export class Session {
 
   /** Show what is wanted as soon as all of it has begun; until then what was shown before. */
   update() {
-    const next = this._resolve();
+    const real = this._resolve();
+    if (real && this.forecast.answered) this.forecast.giveWay(this.wanted);
+    const foretold = this.forecast.run;
+    const next = foretold ? lanesOf(foretold) : real;
     if (next) this._take(next);
     const live = this.shown.some(({ run }) => !run.over);
     if (this.player.live && !live && this.player.following && !this.view.free) this.view.fit(); // all of it, at its end
     this.player.setEnd(Math.max(0, ...this.shown.map(({ lane }) => lane.end)), live);
-    this.stage?.show(this.shown, this.going[0] ?? this._failed(), next ? [] : this._replaced());
+    this.stage?.show(this.shown, this.going[0] ?? this._failed(), this._fading(next), this.forecast);
+  }
+
+  /** A slider was let go. What it concerns fades at once; what becomes of it the server says. */
+  letGo(values, modes) {
+    this.forecast.letGo(values);
+    this.touched = modes;
+    if (modes.length) this.update();
+    this.tell.knobs(values);
+  }
+
+  /** Lanes that will be replaced; a prediction is pale by itself. */
+  _fading(next) {
+    if (this.forecast.run) return [];
+    if (this.touched.length) return this._touched();
+    return next ? [] : this._replaced();
+  }
+
+  _touched() {
+    return this.shown.map(({ run, lane }) => run.kind === "recorded" || this.touched.includes(lane.name.split(" ")[0]));
   }
 
   /** Of what is shown until something else has begun: which lanes will not stay. */
@@ -144,12 +182,15 @@ export class Session {
     const end = Math.max(0, ...next.map(({ lane }) => lane.end));
     const live = next.some(({ run }) => !run.over);
     player.setEnd(end, live);
-    if (live) this._goLive();
+    if (this.forecast.run) this._lookAtAll(end);
+    else if (live) this._goLive();
     else if (first && this.autoplay && !wantsStillness()) player.toggle();
-    else if (first || atEnd) {
-      player.seek(end);
-      this.view.fit();
-    }
+    else if (first || atEnd) this._lookAtAll(end);
+  }
+
+  _lookAtAll(end) {
+    this.player.seek(end);
+    this.view.fit();
   }
 
   _goLive() {
@@ -164,6 +205,8 @@ export class Session {
 
 /** Does this visitor want little motion? */
 export const wantsStillness = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+const valuesOf = (knobs) => Object.fromEntries((knobs?.items ?? []).map(({ name, value }) => [name, value]));
 
 const lanesOf = (run) => run.lanes.map((lane) => ({ run, lane }));
 

@@ -13,7 +13,7 @@ import { kvScaleOf } from "./now.js";
 import { Readings } from "./readings.js";
 import { Scene } from "./scene.js";
 import { wantsStillness } from "./session.js";
-import { stateText } from "./state.js";
+import { forecastText, stateText } from "./state.js";
 import { makeText } from "./text.js";
 import { readTheme } from "./theme.js";
 
@@ -30,6 +30,7 @@ export class Stage {
     this.shown = [];
     this.note = "";
     this.fading = [];
+    this.pale = false; // a prediction is shown
     this.frame = null;
     this.stamp = 0; // of the theme
     this.drawn = { picture: 0, words: 0, late: false };
@@ -52,12 +53,13 @@ export class Stage {
     this.blank = el("p", { class: "blank" });
     const field = el("div", { class: "field" }, this.canvas, this.blank, this.hand.card);
     this.readings = new Readings(this.session, actions, field, this.t);
-    this.knobs = new Knobs(this.session.knobs, (values) => this.session.tell.knobs(values));
+    const letGo = (values, modes) => this.session.letGo(values, modes);
+    this.knobs = new Knobs(this.session.knobs, letGo, (values) => this.session.drag(values));
     this.legend = new Legend();
     this.spoken = el("p", { class: "spoken", "aria-live": "polite" });
-    const { transport, ticker, score, panels } = this.readings;
+    const { transport, ticker, score, against, panels } = this.readings;
     this.root.replaceChildren(
-      this.knobs.node, transport.node, ticker, field, this.legend.node, score, panels.node, this.spoken,
+      this.knobs.node, transport.node, ticker, field, this.legend.node, score, against.node, panels.node, this.spoken,
     );
     this.observer.disconnect();
     this.observer.observe(this.root);
@@ -124,14 +126,16 @@ export class Stage {
 
   /**
    * @param shown [{run: RunData, lane: LaneData}] @param {?RunData} going one that is not over, or failed
-   * @param {boolean[]} fading which lanes will be replaced
+   * @param {boolean[]} fading which lanes will be replaced @param {Forecast} forecast
    */
-  show(shown, going, fading) {
+  show(shown, going, fading, forecast) {
     const lanes = shown.map((each) => each.lane);
     const changed = lanes.length !== this.lanes.length || lanes.some((lane, i) => lane !== this.lanes[i]);
     this.shown = shown;
-    this.note = stateText(going, this.t);
+    this.note = forecastText(forecast, this.t) || stateText(going, this.t);
     this.fading = fading;
+    this.pale = forecast.run !== null;
+    this.root.classList.toggle("guess", this.pale);
     if (changed && lanes.length) {
       this.lanes = lanes;
       this.hand.point(null);
@@ -212,7 +216,7 @@ export class Stage {
 
   _look() {
     const { theme, stamp, kvScale, t, pieces } = this;
-    return { theme, stamp, kvScale, t, pieces, tokenBytes: this.readings.tokenBytes, fading: this.fading };
+    return { theme, stamp, kvScale, t, pieces, tokenBytes: this.readings.tokenBytes, fading: this.fading, pale: this.pale };
   }
 
   _usualStep() {

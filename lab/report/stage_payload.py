@@ -33,11 +33,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """A slider over a list of values; None among them means "no limit". `name` is a key of stage.knob."""
+    """A slider over a list of values; None among them means "no limit". `name` is a key of stage.knob; `lanes` are
+    the modes whose lanes it changes."""
 
     name: str
     stops: tuple[float | None, ...]
     value: float | None
+    lanes: tuple[str, ...] = tuple(MODES)
 
 
 def stage_payload(
@@ -48,13 +50,14 @@ def stage_payload(
     knobs: Sequence[Knob] = (),
     revision: str = "",
     expected: RunSpec | None = None,
+    preview: Mapping[str, str] | None = None,
     owner: str = "",
     autoplay: bool = False,
     scale: float = 1.0,
     key: str = "stage",
 ) -> dict[str, Any]:
     """The component's `data`; its shape is said in assets/stage/main.js."""
-    items = [{"name": k.name, "stops": list(k.stops), "value": k.value} for k in knobs]
+    items = [{"name": k.name, "stops": list(k.stops), "value": k.value, "lanes": list(k.lanes)} for k in knobs]
     return {
         "key": key,
         "language": language,
@@ -64,6 +67,7 @@ def stage_payload(
         "lanes": None if lanes is None else [{"run": run, "lane": lane} for run, lane in lanes],
         "knobs": {"revision": revision, "items": items} if items else None,
         "expected": None if expected is None else _expected(expected),
+        "preview": preview,
         "owner": owner,
         "autoplay": autoplay,
         "scale": scale,

@@ -15,7 +15,8 @@ from lab.run.record import RunRecord
 from lab.ui.board import Board
 from lab.ui.controls import Choice
 from lab.ui.device import be_again, device, me
-from lab.ui.knobs import STOPS, Knobs
+from lab.ui.knobs import CHANGES, STOPS, Knobs
+from lab.ui.predicting import preview_of
 from lab.ui.stage import stage
 
 KEY = "stage"
@@ -75,9 +76,10 @@ def _mount(
         sources,
         words.language,
         lanes=lanes,
-        knobs=[Knob(name, STOPS[name], value) for name, value in knobs.on_stage.items()],
+        knobs=[Knob(name, STOPS[name], value, CHANGES[name]) for name, value in knobs.on_stage.items()],
         revision=_revision(knobs.rated),
         expected=expected,
+        preview=preview_of(knobs),
         owner=me(),
         autoplay=autoplay,
         scale=PRESENT_SCALE if st.session_state.get("present") else 1.0,

@@ -8,7 +8,7 @@ PLAYER = "() => { const p = stage().player; return { time: p.time, end: p.end, p
 KNOBS = {
     "revision": "1",
     "items": [
-        {"name": "max_batch_size", "stops": [1, 2, 4, 8, 16, 32], "value": 8},
+        {"name": "max_batch_size", "stops": [1, 2, 4, 8, 16, 32], "value": 8, "lanes": ["static", "continuous"]},
         {"name": "kv_budget_mb", "stops": [8, 16, None], "value": None},
     ],
 }
@@ -274,6 +274,10 @@ def test_a_knob_is_dragged_with_the_mouse_and_reports_once_when_let_go(show):
     page.mouse.up()
     page.wait_for_function("told.states.length > 0")
     assert page.evaluate("told.states") == [["knobs", {"revision": "1", "max_batch_size": 1, "kv_budget_mb": None}]]
+    assert page.evaluate("stage().stage.fading") == [False, True, False, True]  # before anybody has answered
+    assert page.locator(".head.fading", has_text="re-measuring").count() == 2
+    page.evaluate("mountStage(data)")
+    assert page.locator(".head.fading").count() == 0
 
 
 def test_knobs_report_when_let_go_and_take_values_only_with_a_new_revision(show, records, demo):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lab.scheduling.policy import MODES
 from lab.ui.address import Notice, from_query, to_query
-from lab.ui.knobs import BOUNDS, DEFAULTS, FLAGS, SITUATIONS, TURNS, Knobs, turned_by
+from lab.ui.knobs import BOUNDS, CHANGES, DEFAULTS, FLAGS, SITUATIONS, TURNS, Knobs, turned_by
 from lab.workload.trace.reading import read_trace
 
 
@@ -144,6 +144,15 @@ def test_rules_that_are_turned_over_make_hybrids_of_those_modes_only():
     assert policies["dynamic +refill -padded"].refill
     with pytest.raises(ValueError, match="refill and padded exclude each other"):
         Knobs(turned=("static.refill",)).spec([])
+
+
+def test_a_slider_changes_the_lanes_whose_policy_or_work_it_changes():
+    assert CHANGES == {
+        "rate": MODES,
+        "max_batch_size": ("static", "dynamic", "continuous"),
+        "max_queue_delay_ms": ("dynamic",),
+        "kv_budget_mb": MODES,
+    }
 
 
 def test_what_is_turned_is_found_from_the_rules_that_are_on():

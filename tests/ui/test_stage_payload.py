@@ -62,7 +62,7 @@ def test_knobs_come_with_a_revision_and_none_means_no_limit():
     made = stage_payload([], "en", knobs=[Knob("kv_budget_mb", (1.0, 10.0, None), None)], revision="7")
     assert made["knobs"] == {
         "revision": "7",
-        "items": [{"name": "kv_budget_mb", "stops": [1.0, 10.0, None], "value": None}],
+        "items": [{"name": "kv_budget_mb", "stops": [1.0, 10.0, None], "value": None, "lanes": list(MODES)}],
     }
     assert stage_payload([], "en")["knobs"] is None
 
