@@ -141,6 +141,9 @@ class PredictedExecutor:
     def allocate(self, slots: int, tokens_per_slot: int) -> None:
         return
 
+    def warm_up(self, batch_sizes: Iterable[int], prompt_lengths: Iterable[int]) -> None:
+        return
+
     def run(self, step: Step, horizon: Horizon) -> Outcome:
         sizes = sizes_of(step.rows, self._rounding)
         first = self._cost.seconds(sizes)

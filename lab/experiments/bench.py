@@ -16,7 +16,7 @@ from lab.engine.scripted import ScriptedExecutor
 from lab.engine.step import ONE_STEP, Row, Step
 from lab.experiments.bench_list import BATCH_SIZE, bench_workload, bound
 from lab.run.clock import RealClock
-from lab.run.job import REFERENCE_STEPS, warm_up
+from lab.run.job import REFERENCE_STEPS
 from lab.run.lane import Lane
 from lab.run.lanes import RunSpec, build_lanes
 from lab.run.provenance import provenance_of
@@ -81,12 +81,8 @@ def time_modes_and_peers(
     report: Report,
 ) -> dict[str, Timing]:
     """Useful tokens per second of the lab's four modes and of each peer, by name; fills in `overhead` of modes."""
-    spec = RunSpec(workload, tuple(mode(name, BATCH_SIZE) for name in MODES))
-    warm_up(spec, workload, engine)
-    runs: dict[str, Callable[[], None]] = {
-        name: _mode_run(engine, workload, name, overhead[name]) for name in MODES
-    }
-    runs.update(peers)
+    runs = {name: _mode_run(engine, workload, name, overhead[name]) for name in MODES}
+    runs.update({name: _timed(peer) for name, peer in peers.items()})
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for done, name in enumerate(peers):
         report("warming_up", done, len(peers))
@@ -95,23 +91,34 @@ def time_modes_and_peers(
     for repeat in range(repeats):
         for i, name in enumerate(order if repeat % 2 == 0 else reversed(order)):
             report("bench", repeat * len(order) + i, repeats * len(order))
-            start = time.perf_counter()
-            runs[name]()
-            seconds[name].append(time.perf_counter() - start)
+            seconds[name].append(runs[name]())
     useful = sum(r.output_tokens or 0 for r in workload.requests)
     return {name: timing([useful / s for s in samples]) for name, samples in seconds.items()}
 
 
-def _mode_run(engine: Engine, workload: Workload, name: str, overhead: list[float]) -> Callable[[], None]:
+def _timed(work: Callable[[], None]) -> Callable[[], float]:
+    """The work, giving its seconds."""
+
+    def run() -> float:
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+
+    return run
+
+
+def _mode_run(engine: Engine, workload: Workload, name: str, overhead: list[float]) -> Callable[[], float]:
+    """A run of one mode, giving its seconds; set up and warmed up before these begin, as the peers are."""
     spec = RunSpec(workload, (mode(name, BATCH_SIZE),))
 
-    def run() -> None:
+    def run() -> float:
         [lane] = build_lanes(spec, workload, engine, RealClock)
         start = time.perf_counter()
         for _ in race([lane]):
             pass
         elapsed = time.perf_counter() - start
         overhead.append(1 - sum(lane.record().columns.seconds) / elapsed)
+        return elapsed
 
     return run
 

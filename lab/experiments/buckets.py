@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from lab.analysis.acceptance import Comparison, Verdict, compare
 from lab.analysis.classes import by_bucket
 from lab.analysis.metrics import lane_metrics
-from lab.run.job import warm_up
 from lab.run.lanes import RunSpec, build_lanes
 from lab.run.race import race
 from lab.run.record import LaneRecord, Provenance, RunRecord
@@ -73,7 +72,6 @@ def on_engine(spec: RunSpec, workload: Workload, engine: Engine) -> Race:
             pass
         return [lane.record() for lane in lanes]
 
-    warm_up(spec, workload, engine)
     return run
 
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from lab.analysis.checks import check_lane
 from lab.analysis.load import Cell, Curve, Point, Sweep, point
 from lab.run.calibration import Calibration
-from lab.run.job import warm_up
 from lab.run.lanes import RunSpec, build_lanes
 from lab.run.predict import predict
 from lab.run.race import race
@@ -45,7 +44,6 @@ def on_engine(spec: RunSpec, engine: Engine) -> Serve:
     def serve(policy: Policy, workload: Workload) -> LaneRecord:
         one = replace(spec, policies=(policy,), workload=workload)
         [lane] = build_lanes(one, workload, engine)
-        warm_up(one, workload, engine)
         for _ in race([lane]):
             pass
         return lane.record()

@@ -15,7 +15,6 @@ from lab.analysis.distribution import Summary
 from lab.analysis.metrics import LaneMetrics, lane_metrics
 from lab.analysis.utilisation import Peaks, flop_share, step_uses
 from lab.run.fit import check_budget
-from lab.run.job import warm_up
 from lab.run.lane import Lane
 from lab.run.lanes import RunSpec, build_lanes
 from lab.run.race import race
@@ -97,7 +96,6 @@ class Sweeper:
         spec = replace(self._spec, policies=(replace(policy, max_batch_size=batch_size),))
         check_budget(spec, spec.workload, self._engine.kv_bytes_per_token)
         lanes = build_lanes(spec, spec.workload, self._engine)
-        warm_up(spec, spec.workload, self._engine)
         shown = self._played(lanes)
         lane = lanes[0].record()
         record = RunRecord(self.provenance, spec.workload, (lane,))

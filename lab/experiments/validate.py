@@ -17,7 +17,7 @@ import numpy as np
 from lab.analysis.acceptance import FEWEST_REPEATS
 from lab.analysis.accuracy import Cell, cells, readings
 from lab.run.calibration import Calibration
-from lab.run.job import REFERENCE_STEPS, warm_up
+from lab.run.job import REFERENCE_STEPS
 from lab.run.lanes import RunSpec, build_lanes
 from lab.run.predict import predict
 from lab.run.race import race
@@ -91,7 +91,6 @@ def validate(
     ]
     measured: dict[int, list[LaneRecord]] = {i: [] for i in range(len(cases))}
     reference: list[float] = []
-    warm_up(RunSpec(cases[0].workload, tuple(c.policy for c in cases[:: len(loads)])), cases[0].workload, engine)
     for repeat in range(repeats):
         order = list(measured) if repeat % 2 == 0 else list(reversed(measured))
         reference += engine.executor.reference_steps(REFERENCE_STEPS)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from lab.analysis.acceptance import Verdict, compare
 from lab.analysis.timeline import request_times
 from lab.run.clock import RealClock
-from lab.run.job import warm_up
 from lab.run.lane import Lane
 from lab.run.lanes import RunSpec, build_lanes
 from lab.run.race import race
@@ -50,7 +49,6 @@ def verify_clock(
 
     `report(phase, done, total)` is called between runs. Real time takes as long as it says.
     """
-    warm_up(spec, workload, engine)
     virtual: dict[str, list[float]] = {p.name: [] for p in spec.policies}
     real: dict[str, list[float]] = {p.name: [] for p in spec.policies}
     parts = repeats * (1 + len(spec.policies))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lab.run.column_log import Mark
 from lab.run.fit import check_budget
-from lab.run.lane import Lane, seats_needed
+from lab.run.lane import Lane
 from lab.run.lanes import RunSpec, build_lanes
 from lab.run.prepare import prepare, tokenize
 from lab.run.provenance import provenance_of
@@ -71,9 +71,8 @@ def run_job(
     workload = tokenize(spec.workload, engine.coder, report)
     check_budget(spec, workload, engine.kv_bytes_per_token)
     workload = prepare(workload, engine, spec.free_eos, report)
-    lanes = build_lanes(spec, workload, engine)
     listen(Progress("warming_up", 0, 1))
-    warm_up(spec, workload, engine)
+    lanes = build_lanes(spec, workload, engine)
     listen(Progress("reference", 0, 1))
     reference = engine.executor.reference_steps(REFERENCE_STEPS)
     provenance = provenance_of(engine, reference, spec.free_eos)
@@ -92,13 +91,6 @@ def run_job(
     )
     listen(Finished(record))
     return record
-
-
-def warm_up(spec: RunSpec, workload: Workload, engine: Engine) -> None:
-    """Untimed steps in the shapes that the lanes will ask for."""
-    seats = max(seats_needed(p, workload) for p in spec.policies)
-    for executor in engine.executors:
-        executor.warm_up(range(1, seats + 1), [r.prompt_tokens for r in workload.requests])
 
 
 def _phases(listen: Callable[[Event], None], stopped: Callable[[], bool]) -> Callable[[str, int, int], None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,10 +17,12 @@ from lab.workload.request import Workload
 
 
 class PooledExecutor(Executor, Protocol):
-    """An executor with a KV pool: `allocate` makes it, `clear` lets it go and returns the bytes free then."""
+    """An executor with a KV pool: `allocate` makes it, `clear` lets it go and returns the bytes free then;
+    `warm_up` sets up, untimed, what steps of these sizes in this pool need."""
 
     def allocate(self, slots: int, tokens_per_slot: int) -> None: ...
     def clear(self) -> int: ...
+    def warm_up(self, batch_sizes: Iterable[int], prompt_lengths: Iterable[int]) -> None: ...
 
 
 class Engine(Protocol):
@@ -83,7 +85,8 @@ class RunSpec:
 def build_lanes(
     spec: RunSpec, workload: Workload, engine: Engine, clock: Callable[[], Clock] = VirtualClock
 ) -> list[Lane]:
-    """One lane for each policy, with disjoint slots of one KV pool made for them; `workload` is prepared.
+    """One lane for each policy, with disjoint slots of one KV pool made for them, and the device warmed up for
+    their steps; `workload` is prepared. Their clocks begin when that is done.
 
     Raises ValueError, with the numbers, where that does not fit the memory.
     """
@@ -91,6 +94,9 @@ def build_lanes(
     check_fits(spec, workload, engine.shape, engine.weight_bytes, free)
     kv_budget = _kv_budget_tokens(spec, free, engine.kv_bytes_per_token)
     homes = _settle(spec, workload, engine.executors)
+    seats = max(seats_needed(policy, workload) for policy in spec.policies)
+    for executor in engine.executors:
+        executor.warm_up(range(1, seats + 1), [r.prompt_tokens for r in workload.requests])
     return [
         Lane(
             policy,

@@ -26,6 +26,9 @@ class Device(ScriptedExecutor):
     def clear(self):
         return self.free
 
+    def warm_up(self, batch_sizes, prompt_lengths):
+        pass
+
     def run(self, step, horizon):
         self.used.update(row.slot for row in step.rows)
         return super().run(step, horizon)
