@@ -10,6 +10,8 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 
 from lab.ui.device import device, token_bytes
+from lab.ui.predicting import scenes
+from lab.ui.preview import preview_route
 from lab.ui.routes import run_route
 
 
@@ -25,7 +27,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 app = st.App(
     Path(__file__).parent / "lab" / "ui" / "main.py",
-    routes=[run_route(device, token_bytes)],
+    routes=[run_route(device, token_bytes), preview_route(device, scenes)],
     lifespan=lifespan,
     # Streamlit serves its own files uncompressed: 7 MB for a page with a chart, 2.5 with this.
     middleware=[Middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)],

@@ -1,5 +1,6 @@
 /** All that is not on the big canvas and changes with the playhead: heads, ticker, board, charts, answers, words. */
 
+import { Against } from "./against.js";
 import { Board } from "./board.js";
 import { el, setAttribute, setText } from "./dom.js";
 import { Heads } from "./heads.js";
@@ -34,7 +35,8 @@ export class Readings {
     this.panels = new Panels(actions.seek, t);
     const plane = el("figure", {}, this.plane, el("figcaption", { text: t("stage.plane.caption") }), this.latency);
     const memory = el("figure", {}, this.memory, el("figcaption", { text: t("stage.memory.caption") }));
-    this.score = el("div", { class: "score" }, this.board.node, plane, memory);
+    this.against = new Against();
+    this.score = el("div", { class: "score", "data-guess": t("stage.origin.predicted") }, this.board.node, plane, memory);
     this.chartsAt = -Infinity;
   }
 
@@ -68,6 +70,7 @@ export class Readings {
     const numbers = lanes.map((lane) => metricsAt(lane, player.time));
     this.heads.show(player.time, numbers, t);
     this.board.show(numbers, this.tokenBytes, t);
+    this.against.show(this.session.differences, lanes, this.theme, t);
     if (player.moving && now - this.chartsAt < CHARTS_EVERY) return;
     this.chartsAt = now;
     this._charts(player, numbers);

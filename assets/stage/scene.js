@@ -23,7 +23,7 @@ export class Scene {
   /**
    * @param lanes LaneData, @param layout from layOut
    * @param view {from, perSecond, now}
-   * @param look {theme, stamp, kvScale, tokenBytes, pieces, t, fading}
+   * @param look {theme, stamp, kvScale, tokenBytes, pieces, t, fading, pale}
    * @param cell the cell cursor {lane, seat, step} or null
    */
   draw(lanes, layout, view, look, cell) {
@@ -37,7 +37,7 @@ export class Scene {
       STRIPS.get(lane).draw(pen, place, view, look);
       budgetLine(pen, lane, place, look);
       drawNow(pen, lane, place.now, view.now, look);
-      if (look.fading[i]) veil(pen, place, this.width, look.theme);
+      if (look.fading[i] || look.pale) veil(pen, place, this.width, look);
     });
     this._playhead(layout, view, look.theme);
     if (cell) this._cursor(lanes[cell.lane], layout.lanes[cell.lane], cell, view, look.theme);
@@ -93,10 +93,10 @@ export class Scene {
   }
 }
 
-/** What will be replaced is seen through a veil. */
-function veil(pen, { strip, now }, width, theme) {
+/** What will be replaced is seen through a veil, what is predicted through a thinner one. */
+function veil(pen, { strip, now }, width, { theme, pale }) {
   const bottom = Math.max(strip.y + strip.h, now.y + now.h);
-  pen.globalAlpha = 0.62;
+  pen.globalAlpha = pale ? 0.4 : 0.62;
   pen.fillStyle = theme.background;
   pen.fillRect(strip.x, strip.y, width - strip.x, bottom - strip.y);
   pen.globalAlpha = 1;

@@ -12,3 +12,11 @@ export function stateText(run, t) {
   }
   return run.state ? "" : t("stage.state.asking");
 }
+
+/** Why what is shown is no measurement, or why nothing is predicted. @param {Forecast} forecast */
+export function forecastText({ run, why, released }, t) {
+  if (run) return t(released ? "stage.preview.released" : "stage.preview.shown");
+  if (!why || why.why === "unknown") return "";
+  if (why.why === "calibrating" && why.seconds === null) return t("stage.preview.later");
+  return t(`stage.preview.${why.why}`, { n: Math.ceil(why.seconds ?? 0), detail: why.detail ?? "" });
+}

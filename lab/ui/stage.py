@@ -6,7 +6,7 @@ route of lab.ui.routes. Refuses to know how a run is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
@@ -28,6 +28,7 @@ def stage(
     knobs: Sequence[Knob] = (),
     revision: str = "",
     expected: RunSpec | None = None,
+    preview: Mapping[str, str] | None = None,
     owner: str = "",
     autoplay: bool = False,
     scale: float = 1.0,
@@ -43,6 +44,7 @@ def stage(
     scale           of its letters: more than 1 for a projector
     revision        the component takes the knobs' values from here only when this changes
     expected        its lanes are shown empty as long as there is nothing else to show
+    preview         {url, scene}: where to ask what the knobs would give while one is moved, see lab.ui.preview
     owner           who this tab is: kept by the tab over a reload
     on_finished     a fetched run is over: its id is st.session_state[key].finished
     on_unreachable  the route does not answer: mount it again with a record, and again as that grows
@@ -58,6 +60,7 @@ def stage(
             knobs=knobs,
             revision=revision,
             expected=expected,
+            preview=preview,
             owner=owner,
             autoplay=autoplay,
             scale=scale,

@@ -31,6 +31,7 @@ FAMILIES = {
     "stage.origin.${}": ("predicted", "recorded", "expected"),
     "stage.turned.${}": tuple(f"{sign}_{rule}" for sign in ("with", "without") for rule in RULES),
     "stage.request.${}": ("same", "differs"),
+    "stage.preview.${}": ("calibrating", "long", "refused"),
     "stage.panel.${}": ("answers", "reasons"),
     "stage.knob.${}": KNOBS,
     "stage.knob.value.${}": KNOBS,
