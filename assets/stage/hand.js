@@ -4,6 +4,7 @@ import { describeCell } from "./card.js";
 import { cellUnder, firstCell, moveCell } from "./cursor.js";
 import { el } from "./dom.js";
 import { chipUnder, waitsText } from "./now.js";
+import { placeText } from "./queue.js";
 import { laneName } from "./text.js";
 
 const A_DRAG = 3; // CSS pixels
@@ -58,7 +59,7 @@ export class Hand {
     const request = lanes[i] ? chipUnder(x, y, lanes[i], layout.lanes[i].now, time, theme.em) : null;
     if (!request) return;
     const title = t("stage.waits.title", { lane: laneName(lanes[i], t), request: request.id });
-    this._write({ title, lines: [waitsText(lanes[i], request, time, t), request.facts.prompt] });
+    this._write({ title, lines: [waitsText(lanes[i], request, time, t), ...placeText(lanes[i], request, time, t), request.facts.prompt] });
     this.card.style.left = `${Math.max(0, Math.min(x - this.width / 2, this.stage.scene.width - this.width))}px`;
     this.card.style.top = `${y + 20}px`;
   }

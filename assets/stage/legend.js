@@ -26,7 +26,17 @@ export class Legend {
       return el("li", {}, mark, el("span", { text: t(`stage.legend.${name}`) }));
     });
     this.budget = { mark: el("b", { "aria-hidden": "true" }), text: el("span") };
-    this.node.replaceChildren(...items, ...memory, el("li", {}, this.budget.mark, this.budget.text));
+    this.order = ["bucket", "urgent"].map((name) =>
+      el("li", { hidden: "" }, el("i", { class: `mark ${name}`, "aria-hidden": "true" }), el("span", { text: t(`stage.legend.${name}`) })),
+    );
+    this.node.replaceChildren(...items, ...memory, el("li", {}, this.budget.mark, this.budget.text), ...this.order);
+  }
+
+  /** What the marks of those who wait mean, where somebody bears them. */
+  showOrder(lanes) {
+    const [bucket, urgent] = this.order;
+    bucket.hidden = !lanes.some(({ policy }) => policy.order.boundaries.length);
+    urgent.hidden = !lanes.some(({ policy }) => policy.order.by_priority);
   }
 
   /** How the KV budget is shown: as a line, or as lying beyond the scale. */

@@ -1,6 +1,7 @@
 /** What a lane holds at the playhead, drawn beside its seats: who waits and for how long, and the KV memory. */
 
 import { waitingAt } from "./metrics.js";
+import { bucketAt, classAt, lineAt } from "./queue.js";
 import { duration, megabytes } from "./text.js";
 import { INK } from "./theme.js";
 
@@ -13,7 +14,7 @@ export function drawNow(pen, lane, place, time, look) {
   pen.textBaseline = "middle";
   pen.textAlign = "left";
   write(pen, waitingText(lane, waiting, time, look.t), x, place.y + 0.5 * theme.em, w, small, theme.muted, theme);
-  drawChips(pen, lane, waiting, time, place, look);
+  drawChips(pen, lane, lineAt(lane, time), time, place, look);
   drawGauge(pen, lane, time, { x, y: place.y + 2.85 * theme.em, w }, look, place.h > 4 * theme.em);
 }
 
@@ -50,7 +51,7 @@ function inner(place, em) {
 
 /** The waiting request whose chip is under a point, or null. */
 export function chipUnder(x, y, lane, place, time, em) {
-  const waiting = waitingAt(lane, time);
+  const waiting = lineAt(lane, time);
   const chips = chipsOf(waiting, place, em);
   const i = Math.floor((x - chips.x) / chips.step);
   const within = y >= chips.y && y < chips.y + chips.height && i >= 0 && i < chips.shown;
@@ -71,6 +72,7 @@ function drawChips(pen, lane, waiting, time, place, { theme }) {
     pen.textAlign = "center";
     pen.font = `600 ${0.75 * theme.em}px ${theme.family}`;
     pen.fillText(String(request.id), left + width / 2, y + height / 2 - 0.5);
+    drawMarks(pen, lane, request, time, { left, y, width, height });
   }
   if (shown < waiting.length) {
     pen.textAlign = "left";
@@ -79,6 +81,16 @@ function drawChips(pen, lane, waiting, time, place, { theme }) {
     pen.fillText(`+${waiting.length - shown}`, x + shown * step + 2, y + height / 2);
   }
   pen.textAlign = "left";
+}
+
+/** A dot for each bucket up to its own, and a frame around those in the most urgent class. */
+function drawMarks(pen, lane, request, time, { left, y, width, height }) {
+  const bucket = bucketAt(lane, request);
+  for (let dot = 0; bucket !== null && dot <= bucket; dot++) pen.fillRect(left + 3 + 4 * dot, y + 2, 2.5, 2.5);
+  if (!lane.policy.order.by_priority || classAt(lane, request, time) > 0) return;
+  pen.strokeStyle = INK;
+  pen.lineWidth = 2;
+  pen.strokeRect(left + 1, y + 1, width - 2, height - 2);
 }
 
 /** Used in full colour, reserved pale; a mark stands at the budget, or » behind the bar where it lies beyond. */

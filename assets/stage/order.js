@@ -7,6 +7,14 @@ export function bucketOf(promptTokens, edges) {
   return found < 0 ? edges.length : found;
 }
 
+/** Its range of prompt tokens, such as "< 128", "128–512" or "> 512". */
+export function bucketName(bucket, edges) {
+  if (bucket === 0) return `< ${edges[0]}`;
+  if (edges.length === 1) return `≥ ${edges[0]}`;
+  if (bucket === edges.length) return `> ${edges[bucket - 1]}`;
+  return `${edges[bucket - 1] + (bucket > 1 ? 1 : 0)}–${edges[bucket]}`;
+}
+
 /** The class that a request has risen to at `now`. @param ageing seconds, or null for never */
 export function effectivePriority({ by_priority: ranked, ageing }, priority, arrival, now) {
   if (!ranked) return 0;

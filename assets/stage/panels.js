@@ -4,6 +4,7 @@ import { textOf } from "./answers.js";
 import { el, setAttribute, setText } from "./dom.js";
 import { finishedBy, tokensBy } from "./metrics.js";
 import { waitsText } from "./now.js";
+import { placeText } from "./queue.js";
 import { duration, laneName, moment } from "./text.js";
 import { select } from "./transport.js";
 import { whyDispatched } from "./why.js";
@@ -122,5 +123,6 @@ function stateOf(lane, request, count, time, t) {
     return t("stage.request.whole", { n: count, after: duration(request.finished - request.arrival) });
   }
   const computed = request.scheduled !== null && request.scheduled <= time;
-  return computed ? t("stage.request.going", { n: count }) : waitsText(lane, request, time, t);
+  if (computed) return t("stage.request.going", { n: count });
+  return [waitsText(lane, request, time, t), ...placeText(lane, request, time, t)].join(" · ");
 }

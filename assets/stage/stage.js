@@ -117,6 +117,7 @@ export class Stage {
   _buildLanes() {
     this.kvScale = kvScaleOf(this.lanes);
     this.legend.showBudget(this.lanes.some((lane) => lane.kvBudget > this.kvScale), this.t);
+    this.legend.showOrder(this.lanes);
     this.readings.build(this.shown, this.theme);
   }
 

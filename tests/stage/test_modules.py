@@ -26,7 +26,7 @@ FAMILIES = {
     "stage.board.${}.name": METRICS,
     "stage.board.${}.means": METRICS,
     "stage.event.${}": ("any", *KINDS),
-    "stage.legend.${}": ("useful", "prompt", "padding", "dead", "empty", "used", "reserved"),
+    "stage.legend.${}": ("useful", "prompt", "padding", "dead", "empty", "used", "reserved", "bucket", "urgent"),
     "stage.rule.${}": ("car", "full", "timer", "line"),
     "stage.origin.${}": ("predicted", "recorded", "expected"),
     "stage.turned.${}": tuple(f"{sign}_{rule}" for sign in ("with", "without") for rule in RULES),

@@ -1,4 +1,4 @@
-import { bucketOf, effectivePriority, inLine } from "/stage/order.js";
+import { bucketName, bucketOf, effectivePriority, inLine } from "/stage/order.js";
 import { equal } from "./check.js";
 
 const EDGES = [128, 512];
@@ -9,6 +9,12 @@ export const tests = {
     equal([63, 64, 128, 129, 512, 513].map((n) => bucketOf(n, [64, ...EDGES])), [0, 1, 1, 2, 2, 3]);
     equal([63, 64, 900].map((n) => bucketOf(n, [64])), [0, 1, 1]);
     equal(bucketOf(900, []), 0);
+  },
+  "a bucket is named by its range": () => {
+    const named = (edges) => Array.from({ length: edges.length + 1 }, (_, i) => bucketName(i, edges));
+    equal(named(EDGES), ["< 128", "128–512", "> 512"]);
+    equal(named([64, 128, 512]), ["< 64", "64–128", "129–512", "> 512"]);
+    equal(named([64]), ["< 64", "≥ 64"]);
   },
   "a waiting request rises class by class and is most urgent at the limit": () => {
     const order = { by_priority: true, ageing: 3 };
