@@ -21,6 +21,7 @@ from lab.ui.recorded import recorded
 from lab.ui.result import is_of, show_board_result, show_record_result
 from lab.ui.scene import show_board, show_expected, show_record, show_recorded
 from lab.ui.style import page_style
+from lab.ui.under_load import show_load
 from lab.ui.views.modes import modes_table
 from lab.ui.watch import show_watched
 
@@ -72,6 +73,7 @@ def _show(board: Board, choice: Choice, words: Words) -> None:
         show_board_result(board, choice, words)
     else:
         _show_first_visit(choice, words)
+    show_load(choice, words)
     show_keep(board, words)
 
 
