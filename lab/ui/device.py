@@ -36,11 +36,12 @@ def device() -> Device:
 def token_bytes(job: str) -> Callable[[int], bytes] | None:
     """The text of the loaded model's tokens, for whoever follows a run; None where there is no tokenizer."""
     facts = device().engine.facts
-    return _text(facts.folder).token_bytes if facts is not None and facts.folder else None
+    return text_of(facts.folder).token_bytes if facts is not None and facts.folder else None
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
-def _text(folder: str) -> Text:
+def text_of(folder: str) -> Text:
+    """The tokenizer that lies there."""
     return Text.load(Path(folder))
 
 

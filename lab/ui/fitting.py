@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 import streamlit as st
 
 from lab.engine.coder import Coder
-from lab.engine.text import Text
 from lab.report.markup import table
 from lab.report.words import Words
 from lab.run.fit import Fit, fit_of, slot_tokens
 from lab.run.lanes import RunSpec
 from lab.scheduling.memory_check import MemoryPlan, simple_rule
-from lab.ui.device import device
+from lab.ui.device import device, text_of
 from lab.workload.request import Workload
 
 _PARTS = ("weights", "kv", "activations", "logits", "margin")
@@ -46,7 +44,7 @@ def sum_of(spec: RunSpec) -> Sum | None:
 def _sized(workload: Workload, folder: str, vocab: int) -> Workload:
     """With as many tokens in its longest prompt as the model would make of it, and one in each of the others: the
     worst case asks for no more."""
-    coder = Coder(_text(folder) if folder else None, vocab)
+    coder = Coder(text_of(folder) if folder else None, vocab)
     lengths = [r.prompt_length or len(coder.encode(r.prompt)) for r in workload.requests]
     longest = lengths.index(max(lengths))
     made = (
@@ -54,11 +52,6 @@ def _sized(workload: Workload, folder: str, vocab: int) -> Workload:
         for r, n in zip(workload.requests, lengths, strict=True)
     )
     return replace(workload, requests=tuple(made))
-
-
-@lru_cache(maxsize=2)
-def _text(folder: str) -> Text:
-    return Text.load(Path(folder))
 
 
 def refused_sentence(fit: Fit, words: Words) -> str:

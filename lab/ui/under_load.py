@@ -1,18 +1,16 @@
-"""Latency against throughput for the knobs as they are: predicted, and said to be so. To measure it takes minutes of
-a device that others share; the command line does that.
+"""Latency against throughput for the knobs as they are: predicted, and said to be so. To measure it takes minutes
+of a device that others share; the command line does that.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 
 import streamlit as st
 
 from lab.analysis.load import Sweep
 from lab.engine.coder import Coder
-from lab.engine.text import Text
 from lab.experiments.load import closed_loop, cut_of, on_calibration, open_loop
 from lab.report.charts.load import load_charts, load_settings
 from lab.report.load import load_remarks, load_table
@@ -24,7 +22,7 @@ from lab.run.predict import source_of
 from lab.run.prepare import prepare_apart
 from lab.ui.charts import show_charts
 from lab.ui.controls import Choice
-from lab.ui.device import device
+from lab.ui.device import device, text_of
 from lab.ui.knobs import Knobs
 from lab.workload.closed_loop import closed_loop as people
 from lab.workload.request import Workload
@@ -80,7 +78,7 @@ def sweep_of(spec: RunSpec, think_ms: int, calibration: Calibration) -> Sweep:
     """Raises ValueError, one sentence, for what has no such curve."""
     facts = device().engine.facts
     folder = calibration.folder or (facts.folder if facts else "")
-    coder = Coder(Text.load(Path(folder)) if folder else None, calibration.shape.vocab)
+    coder = Coder(text_of(folder) if folder else None, calibration.shape.vocab)
     serve, source = on_calibration(spec, calibration), source_of(calibration)
 
     def ready(workload: Workload) -> Workload:

@@ -109,6 +109,17 @@ def test_the_last_setting_that_ran_comes_back_at_once_with_its_lanes(page, wait_
     assert at.session_state["board"].lanes == measured
 
 
+def test_after_a_real_lack_of_memory_the_last_setting_that_ran_is_a_press_away(page, wait_for):
+    at = page(scenario="own", batch="2")
+    at.text_area(key="own").set_value("hello").run()
+    at = finish(press_run(at), wait_for)
+    at.session_state["batch"] = 3
+    at.text_area(key="own").set_value("no memory").run()
+    at = finish(press_run(at), wait_for)
+    assert "the device ran out of memory" in as_read(at.error[0].value)
+    assert at.button(key="way_back").click().run().session_state["batch"] == 2
+
+
 def test_a_window_that_nobody_can_fill_is_said_to_be_pure_delay(page):
     at = page(scenario="closed_loop")
     assert "That is pure delay." in texts(at)
