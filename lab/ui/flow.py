@@ -21,5 +21,5 @@ _TEXTS = ("step", "finished", "waits", "again", "rows", "left", "joined", "idle"
 
 
 def show_flow(words: Words) -> None:
-    texts = {name: words(f"lesson.flow.{name}") for name in _TEXTS}
+    texts = {name: words.raw(f"lesson.flow.{name}") for name in _TEXTS}
     _mount(key="flow", data={"session": "lesson", "lane": "continuous", "text": texts})

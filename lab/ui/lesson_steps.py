@@ -15,8 +15,9 @@ from lab.lesson.scene import Scene
 from lab.lesson.text import LessonText, filled
 from lab.report.score import score_table
 from lab.report.words import Words
+from lab.ui.flow import show_flow
 from lab.ui.lesson_run import show_scene
-from lab.ui.lesson_views import show_extra
+from lab.ui.lesson_views import show_found
 from lab.ui.lesson_visit import go, visit
 
 STOPS: Mapping[str, tuple[float, ...]] = {
@@ -50,7 +51,8 @@ def _read(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
     st.markdown(_said(step, text, step.key))
     if "{" in body and step.scene and step.scene not in visit().records:
         st.caption(words("lesson.numbers_recorded"))
-    show_extra(step, words)
+    if step.shows == "flow":
+        show_flow(words)
 
 
 def _predict(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
@@ -67,22 +69,26 @@ def _ask(lesson: Lesson, step: Step, question: Question, text: LessonText, words
     st.markdown(filled(section.asks, visit().runs(), step.scene))
     key, place = f"guess_{lesson.name}_{question.key}", (lesson.name, question.key)
     known = visit().guesses.get(place)
-    given: float | None
     if question.edges:
-        options = range(len(section.choices))
-        before = None if known is None else int(known)
-        given = st.radio(
+        key = f"{key}_{words.language}"
+        st.radio(
             section.heading,
-            options,
-            index=before,
+            range(len(section.choices)),
+            index=None if known is None else int(known),
             format_func=section.choices.__getitem__,
-            key=f"{key}_{words.language}",
+            key=key,
+            on_change=_note,
+            args=(place, key),
             label_visibility="collapsed",
         )
     else:
         label = words("lesson.your_guess", unit=words(f"lesson.unit.{_UNIT_KEYS[question.unit]}"))
-        given = st.number_input(label, value=known, key=key, format="%g", width=220)
-    if given is not None:
+        st.number_input(label, value=known, key=key, format="%g", on_change=_note, args=(place, key), width=220)
+
+
+def _note(place: tuple[str, str], key: str) -> None:
+    """Before the page is drawn: whoever types a number and presses "Next" at once is on the next page by then."""
+    if (given := st.session_state[key]) is not None:
         visit().guesses[place] = given
 
 
@@ -100,8 +106,10 @@ _UNIT_KEYS = {
 
 def _run(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
     st.markdown(_said(step, text, step.key))
-    if show_scene(step.scene, scenes()[step.scene], words) is None:
-        show_extra(step, words, waiting=True)
+    ran = show_scene(step.scene, scenes()[step.scene], words) is not None
+    if step.shows == "flow":
+        show_flow(words)
+    if not ran:
         return
     asked = [(s, q) for s, q in lesson.questions if s.scene == step.scene and _just_before(lesson, s, step)]
     missing = [q for _, q in asked if visit().guess(lesson, q) is None]
@@ -118,7 +126,7 @@ def _run(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
             )
         return
     _compare(lesson, step, [q for _, q in asked], text, words)
-    show_extra(step, words)
+    show_found(step, words)
     st.markdown(f"#### {text.sections[f'{step.key}_why'].heading}")
     st.markdown(_said(step, text, f"{step.key}_why"))
     _claims(step, text, words)

@@ -1,4 +1,4 @@
-"""What a lesson's step may add to its text: the loop as a flow, throughput as bars, load, the four modes."""
+"""What a run may add to its explanation: throughput as bars, load, the four modes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,11 @@ from lab.lesson.text import filled
 from lab.report.markup import Html, html, table, with_swatch
 from lab.report.palette import mode_colour
 from lab.report.words import Words
-from lab.ui.flow import show_flow
 from lab.ui.lesson_visit import visit
 
 
-def show_extra(step: Step, words: Words, *, waiting: bool = False) -> None:
-    """`waiting`: there is no run to speak about yet; only what needs none is shown."""
-    if step.shows == "flow":
-        show_flow(words)
-    if waiting:
-        return
+def show_found(step: Step, words: Words) -> None:
+    """What a run step adds to its explanation."""
     if step.shows == "bars":
         st.html(_bars(step, words))
     elif step.shows == "curve":
