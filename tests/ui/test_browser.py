@@ -188,5 +188,5 @@ def test_the_language_can_be_switched_to_and_fro_and_the_scenario_stays(visit):
         tab.locator(".st-key-knobs_what").locator(
             f"input[value='{scenario}'], :text('{scenario}')"
         ).first.wait_for()
-        tab.locator(".st-key-reset button").click()
+        tab.locator(".st-key-reset button").first.click()
         tab.locator(".st-key-run button", has_text=run).wait_for()
