@@ -31,7 +31,7 @@ def peers(bf16):
 @pytest.fixture(scope="module")
 def answered(bf16):
     """The questions under four modes."""
-    ids = [bf16.encode(question) for question in QUESTIONS]
+    ids = [bf16.coder.encode(question) for question in QUESTIONS]
     requests = (Request(i, 0.02 * i, 16, prompt_ids=p, output_tokens=16 - i) for i, p in enumerate(ids))
     spec = RunSpec(Workload("test", tuple(requests)), tuple(mode(name, 2) for name in MODES))
     return run_job(spec, bf16)
@@ -54,7 +54,7 @@ def _ours(engine, ids):
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_logits_are_as_near_to_fp32_as_those_of_transformers_in_bf16(bf16, peers, question):
-    ids = bf16.encode(question)
+    ids = bf16.coder.encode(question)
     exact, rounded = (_logits(peer, ids)[4:] for peer in peers)
     ours = _ours(bf16, ids)
     assert (ours - exact).abs().mean() <= 1.25 * (rounded - exact).abs().mean()
