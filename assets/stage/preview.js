@@ -3,7 +3,7 @@
  * next one is about the latest values: so answers come in order, and one that nobody wants any more is never asked for.
  */
 
-const BREATH = 50; // milliseconds from an answer to the next question: the page must draw, too
+const EVERY = 100; // milliseconds from question to question at least
 const PATIENCE_MS = 2000; // until it asks again where nothing can be predicted yet
 
 export class Preview {
@@ -15,7 +15,6 @@ export class Preview {
     this.asking = false;
     this.epoch = 0;
     this.timer = null;
-    this.answers = 0;
   }
 
   /** Ask about these values, in place of all that were wanted before. */
@@ -37,19 +36,18 @@ export class Preview {
     if (!values || !this.source) return;
     this.values = null;
     this.asking = true;
+    const began = performance.now();
     const answer = await this._fetch(values);
     this.asking = false;
+    const rest = Math.max(0, EVERY - (performance.now() - began));
     if (epoch !== this.epoch) {
-      this._later(BREATH);
+      this._later(rest);
       return;
-    }
-    if (answer && !answer.wait_ms) {
-      this.answers += 1;
-      this.onAnswer(answer, values);
     }
     const again = !answer || answer.wait_ms || answer.why === "calibrating";
     if (again) this.values ??= values;
-    this._later(answer?.wait_ms ?? (again ? PATIENCE_MS : BREATH));
+    this._later(answer?.wait_ms ?? (again ? PATIENCE_MS : rest));
+    if (answer && !answer.wait_ms) this.onAnswer(answer, values);
   }
 
   _later(pause) {

@@ -43,7 +43,7 @@ from lab.ui.knobs import Knobs
 from lab.workload.trace.reading import Trace
 
 URL = "/api/preview"
-SHARE = 0.05  # of one core, for all predictions together, while the engine measures
+SHARE = 0.04  # of one core, for all predictions while the engine measures: with the questions 5 % together
 SOON = 0.03  # seconds until another prediction may be finished
 MOST_WAIT = 4.0  # seconds
 MOST_BYTES = 4096  # of a question
