@@ -71,10 +71,13 @@ def _ask(lesson: Lesson, step: Step, question: Question, text: LessonText, words
     known = visit().guesses.get(place)
     if question.edges:
         key = f"{key}_{words.language}"
+    if known is not None:  # not as the widget's default: one that changes would be another widget
+        st.session_state[key] = int(known) if question.edges else float(known)
+    if question.edges:
         st.radio(
             section.heading,
             range(len(section.choices)),
-            index=None if known is None else int(known),
+            index=None,
             format_func=section.choices.__getitem__,
             key=key,
             on_change=_note,
@@ -83,7 +86,7 @@ def _ask(lesson: Lesson, step: Step, question: Question, text: LessonText, words
         )
     else:
         label = words("lesson.your_guess", unit=words(f"lesson.unit.{_UNIT_KEYS[question.unit]}"))
-        st.number_input(label, value=known, key=key, format="%g", on_change=_note, args=(place, key), width=220)
+        st.number_input(label, value=None, key=key, format="%g", on_change=_note, args=(place, key), width=220)
 
 
 def _note(place: tuple[str, str], key: str) -> None:
