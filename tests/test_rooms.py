@@ -99,6 +99,8 @@ def test_the_line_of_visitors_loads_no_page():
 
 
 def test_a_report_is_made_without_a_page():
-    code = "import lab.report.charts, lab.report.stage_payload, sys; print({'streamlit', 'torch'} & set(sys.modules))"
+    code = (
+        "import lab.report.charts, lab.report.stage_payload, sys; print({'streamlit', 'torch'} & set(sys.modules))"
+    )
     seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert seen.stdout.strip() == "set()"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from lab.cli.options import DEFAULT_MODEL
+from lab.cli.options import DEFAULT_MODEL, check_repeats
 from lab.cli.output import print_json
 from lab.cli.progress import ProgressLine
 from lab.experiments.bench import BATCH_SIZES, BenchResult, Timing, bench
@@ -36,8 +36,7 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.loop:
         return _loop(options)
-    if options.repeats < FEWEST_REPEATS:
-        raise ValueError(f"--repeats is {options.repeats}; it must be at least {FEWEST_REPEATS}")
+    check_repeats(options.repeats, FEWEST_REPEATS)
     from lab.engine.loaded import load_engine
 
     with ProgressLine() as progress:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lab.analysis.acceptance import FEWEST_REPEATS, Comparison
-from lab.cli.options import add_run_options, engine_of, spec_of
+from lab.cli.options import add_run_options, check_repeats, engine_of, spec_of
 from lab.cli.output import print_json
 from lab.cli.progress import ProgressLine
 from lab.experiments.buckets import BOUND, CLAIMS, Effect, Reading, measure_buckets, on_engine
@@ -34,8 +34,7 @@ def add_to(commands: Any) -> None:
 
 def measure(options: argparse.Namespace) -> int:
     """Exit code 1 where noise leaves an answer open."""
-    if options.repeats < FEWEST_REPEATS:
-        raise ValueError(f"--repeats is {options.repeats}; it must be at least {FEWEST_REPEATS}")
+    check_repeats(options.repeats, FEWEST_REPEATS)
     if not options.buckets:
         raise ValueError("--buckets is empty; give boundaries such as 48,96")
     brings_its_own = options.scenario or options.prompts or options.trace

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from lab.cli.options import add_model_options, engine_of, path
+from lab.cli.options import add_model_options, check_repeats, engine_of, path
 from lab.cli.output import print_json
 from lab.cli.progress import ProgressLine
 from lab.lesson.expression import unit
@@ -33,8 +33,7 @@ def add_to(commands: Any) -> None:
 
 def measure(options: argparse.Namespace) -> int:
     """Exit code 1 where a claim does not hold, or noise leaves it open."""
-    if options.repeats < FEWEST_REPEATS:
-        raise ValueError(f"--repeats is {options.repeats}; it must be at least {FEWEST_REPEATS}")
+    check_repeats(options.repeats, FEWEST_REPEATS)
     with ProgressLine() as progress:
         engine = engine_of(options, progress)
         provenance = provenance_of(engine, ())

@@ -14,7 +14,7 @@ from lab.analysis.load_tables import load_json, load_rows
 from lab.analysis.tables import csv_text
 from lab.cli.load_options import FEWEST, SCENARIO, numbers, people, usual_users, with_requests
 from lab.cli.load_text import load_text
-from lab.cli.options import add_run_options, engine_of, path, spec_of
+from lab.cli.options import add_run_options, check_repeats, engine_of, path, spec_of
 from lab.cli.output import print_json
 from lab.cli.predict import calibration_for
 from lab.cli.progress import ProgressLine
@@ -31,8 +31,10 @@ from lab.run.provenance import provenance_of
 from lab.run.record import Provenance
 from lab.run.record_file import write_whole
 from lab.workload.request import Workload
+from lab.workload.scenarios import MAX_RATE, MIN_RATE
 
 MINUTES = 4.0
+MOST_THINK_MS = 3_600_000
 
 Ready = Callable[[Workload], Workload]
 
@@ -74,10 +76,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    if options.repeats < 1:
-        raise ValueError(f"--repeats is {options.repeats}; it must be at least 1")
+    check_repeats(options.repeats, 1)
     if not options.minutes > 0:
         raise ValueError(f"--minutes is {options.minutes:g}; it must be above 0")
+    for rate in options.rates or ():
+        if not MIN_RATE <= rate <= MAX_RATE:
+            raise ValueError(f"--rates has {rate:g}; a rate lies between {MIN_RATE} and {MAX_RATE:g} per second")
+    if not 0 <= options.think_ms <= MOST_THINK_MS:
+        raise ValueError(f"--think-ms is {options.think_ms:g}; it must lie between 0 and {MOST_THINK_MS:,}")
     for name in ("scatter", "free_eos"):
         if getattr(options, name):
             option = f"--{name.replace('_', '-')}"

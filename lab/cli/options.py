@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lab.engine.loaded import Engine
 
 DEFAULT_MODEL = "smollm2-135m"
+MOST_REPEATS = 100
 
 
 def add_run_options(command: argparse.ArgumentParser) -> None:
@@ -68,6 +69,13 @@ def add_slo_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--slo-ttft-ms", type=float, metavar="MS", help="a request meets it with its first token")
     add("--slo-tpot-ms", type=float, metavar="MS", help="… and with its time per output token")
+
+
+def check_repeats(repeats: int, fewest: int) -> None:
+    if repeats < fewest:
+        raise ValueError(f"--repeats is {repeats}; it must be at least {fewest}")
+    if repeats > MOST_REPEATS:
+        raise ValueError(f"--repeats is {repeats}; it must be at most {MOST_REPEATS}")
 
 
 def path(text: str) -> Path:

@@ -44,7 +44,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def calibration_for(options: argparse.Namespace) -> Calibration:
-    """The newest of this model (and precision, where one is asked for)."""
+    """The newest of this model (and precision, where one is asked for). Its device is whatever it was made on."""
+    if options.device not in ("auto", "cpu", "cuda"):
+        raise ValueError(f"device is {options.device!r}; it must be 'auto', 'cpu' or 'cuda'")
     for calibration in kept():
         p = calibration.provenance
         if _names(options.model, calibration) and options.dtype in ("auto", p.dtype):

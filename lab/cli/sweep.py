@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict, replace
 from typing import Any
 
-from lab.cli.options import add_run_options, engine_of, spec_of
+from lab.cli.options import add_run_options, check_repeats, engine_of, spec_of
 from lab.cli.output import print_json
 from lab.cli.progress import ProgressLine
 from lab.experiments.sweep import Doubling, Size, Sweeper, factors, saturating, sweep
@@ -34,7 +34,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    check_repeats(options.repeats)
+    check_repeats(options.repeats, 1)
     spec = one_policy(options)
     batch_sizes = options.batch_sizes or doublings(options.max_batch_size)
     with ProgressLine() as progress:
@@ -69,12 +69,6 @@ def sizes(text: str) -> list[int]:
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise argparse.ArgumentTypeError(f"batch sizes are {text!r}; give whole numbers above 0 such as 1,2,4")
     return [int(part) for part in parts]
-
-
-def check_repeats(repeats: int) -> None:
-    """Before a model is loaded."""
-    if repeats < 1:
-        raise ValueError(f"--repeats is {repeats}; it must be at least 1")
 
 
 def _json(found: tuple[Size, ...], sweeper: Sweeper, repeats: int) -> dict[str, Any]:

@@ -6,10 +6,10 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from lab.cli.options import add_run_options, add_slo_options, slo_of
+from lab.cli.options import add_run_options, add_slo_options, check_repeats, slo_of
 from lab.cli.output import print_json
 from lab.cli.progress import ProgressLine
-from lab.cli.sweep import LARGEST, check_repeats, one_policy, sweeper_of
+from lab.cli.sweep import LARGEST, one_policy, sweeper_of
 from lab.experiments.sweep import Sweeper
 from lab.experiments.tune import tune
 from lab.experiments.tuner import LEAST_GAIN, MOST_UTILISATION, RULES, Climb, Stop, Trial
@@ -38,7 +38,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Exit code 1 where not even one row fits the memory."""
-    check_repeats(options.repeats)
+    check_repeats(options.repeats, 1)
     spec = one_policy(options)
     with ProgressLine() as progress:
         sweeper = sweeper_of(options, spec, progress)

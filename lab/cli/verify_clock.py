@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from lab.analysis.acceptance import FEWEST_REPEATS
-from lab.cli.options import add_run_options, engine_of, spec_of
+from lab.cli.options import add_run_options, check_repeats, engine_of, spec_of
 from lab.cli.output import print_json
 from lab.cli.progress import ProgressLine
 from lab.experiments.verify_clock import BOUND, ClockCheck, verify_clock
@@ -22,8 +22,7 @@ def add_to(commands: Any) -> None:
 
 def verify(options: argparse.Namespace) -> int:
     spec = spec_of(options)
-    if options.repeats < FEWEST_REPEATS:
-        raise ValueError(f"--repeats is {options.repeats}; it must be at least {FEWEST_REPEATS}")
+    check_repeats(options.repeats, FEWEST_REPEATS)
     with ProgressLine() as progress:
         engine = engine_of(options, progress)
         workload = prepare(spec.workload, engine, spec.free_eos, progress.phase)

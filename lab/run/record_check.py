@@ -31,6 +31,7 @@ def check_record(record: RunRecord) -> None:
     _must(all(map(_NAME.fullmatch, names)), "a lane's name is not made of letters, digits, spaces and . , + - ( )")
     _must(len(record.workload.requests) <= MOST_REQUESTS, f"it has more than {MOST_REQUESTS} requests")
     _check_provenance(record)
+    _finite([request.arrival for request in record.workload.requests], "the arrivals")
     for request in record.workload.requests:
         _whole([request.max_new_tokens, request.priority, *request.prompt_ids], "a request's numbers")
         _text([request.prompt])

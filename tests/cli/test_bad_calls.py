@@ -43,6 +43,11 @@ from lab.cli.main import main
         (["validate", "--report", "no/such/folder/x.md"], "no/such/folder is no folder"),
         (["sweep", "--repeats", "0"], "--repeats is 0; it must be at least 1"),
         (["tune", "--repeats", "0"], "--repeats is 0; it must be at least 1"),
+        (["load", "--predicted", "--rates", "1e-300"], "--rates has 1e-300; a rate lies between 0.01 and 1000"),
+        (["load", "--predicted", "--think-ms", "nan"], "--think-ms is nan; it must lie between 0 and 3,600,000"),
+        (["load", "--predicted", "--repeats", "99999999999"], "--repeats is 99999999999; it must be at most 100"),
+        (["verify-clock", "--repeats", "101"], "--repeats is 101; it must be at most 100"),
+        (["predict", "--device", "tpu"], "device is 'tpu'; it must be 'auto', 'cpu' or 'cuda'"),
         (["scenarios", "nope"], "scenario is 'nope'"),
     ],
 )

@@ -107,9 +107,6 @@ class Engine:
     def cut(self, text, tokens):
         return f"{text[:20]}, cut", tuple(range(1, tokens + 1))
 
-    def cut(self, text, tokens):
-        return f"{text[:20]}, cut", tuple(range(1, tokens + 1))
-
     def read_bandwidth(self):
         return 30e9
 

@@ -49,6 +49,7 @@ HOSTILE = {
     "a date that is none": lambda c: c["provenance"].update(created="yesterday"),
     "a year nobody will see": lambda c: c["provenance"].update(created="9999-12-31T23:59:59+00:00"),
     "a number of 400 digits": lambda c: c["provenance"].update(weight_bytes=10**400),
+    "an arrival beyond all time": lambda c: c["workload"]["requests"][0].update(arrival=1e308),
     "half a character": lambda c: c["workload"]["requests"][0].update(prompt="\ud800"),
     "a refused request that is not listed": lambda c: c["lanes"][0].update(refused=[[999, "why"]]),
 }

@@ -2,6 +2,7 @@
 
 # ruff: noqa: F401, F811 - fixtures come from the other module
 import pytest
+from playwright.sync_api import expect
 
 from tests.ui.test_browser import (
     RUN_MS,
@@ -63,8 +64,8 @@ def test_settings_keep_their_values_folded_or_not_and_a_hybrid_runs_alone_while_
     before = runs_of(tab)
     for _ in range(2):  # a widget that is folded away has no value in the browser
         open_settings(tab)
-        assert tab.locator(".st-key-requests input").input_value() == "2"
-        assert tab.locator(".st-key-seed input").input_value() == "3"
+        expect(tab.locator(".st-key-requests input")).to_have_value("2")
+        expect(tab.locator(".st-key-seed input")).to_have_value("3")
         assert tab.locator(".st-key-modes button[aria-pressed='true']").count() == 4
         close_settings(tab)
     open_settings(tab)

@@ -16,6 +16,7 @@ from lab.workload.prompts import draw, texts_and_questions
 from lab.workload.request import MAX_REQUESTS, Request, Workload
 from lab.workload.trace.reading import Dropped, Trace
 
+MOST = 1_000_000  # of requests, and of a request's tokens
 LONGEST_SLICE = 1e10  # seconds; some 300 years
 MOST_PROMPT_TOKENS = 1_000_000  # of all prompts of a run together
 
@@ -54,8 +55,8 @@ class Replay:
             ("cap of prompts", self.most_prompt_tokens),
             ("cap of answers", self.most_output_tokens),
         ):
-            if count is not None and count < 1:
-                raise ValueError(f"the {name} is {count}; it must be at least 1")
+            if count is not None and not 1 <= count <= MOST:
+                raise ValueError(f"the {name} is {count}; it must be at least 1 and at most {MOST:,}")
 
     @property
     def said(self) -> str:
