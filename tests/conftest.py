@@ -14,7 +14,7 @@ settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
-# A real browser, server and engine share two cores with whatever else runs there: one more try, and -rR tells of it.
+# Browser, server and engine share two cores with whatever else runs there: one more try, and -rR tells of it.
 WHOLE_PAGES = (
     "ui/test_browser", "ui/test_downloads", "ui/test_lessons", "ui/test_many_visitors", "stage/", "report/",
     "run/test_engine_death",
