@@ -102,7 +102,7 @@ def test_the_columns_are_documented():
         (["--users", "1,2"], "--users is for a closed loop"),
         (["--closed-loop", "--rates", "1"], "leave out rates and requests"),
         (["--closed-loop", "--users", "100"], "100 users with"),
-        (["--closed-loop", "--think-ms", "-1"], "think_seconds is -0.001"),
+        (["--closed-loop", "--think-ms", "-1"], "--think-ms is -1; it must lie between 0 and"),
         (["--requests", "20"], "20 requests, of which a batch of 8 is cut at either end; give at least 24"),
     ],
 )
