@@ -31,13 +31,13 @@ def show_scene(name: str, scene: Scene, words: Words, *, recorded: bool = True) 
     """Buttons and stage; the run to speak about, once there is one. `name` is the place that the run is kept under;
     `recorded`: a run of it ships with the lab and may be shown in place of an own one."""
     spec = scene.spec()
-    _buttons(name, spec, words, recorded_scene(name) if recorded else None)
     board = _look_after(name, words)
     going = [job for job in board.jobs if (look := device().look(job)) is not None and not look.state.over]
-    for job in going:
-        show_progress(job, words)
     if not going and board.lanes:
         _keep(name, board)
+    _buttons(name, spec, words, recorded_scene(name) if recorded else None)
+    for job in going:
+        show_progress(job, words)
     record = None if going else _record_of(name, recorded)
     if not going and record is None:
         show_engine(words, spec)

@@ -71,7 +71,7 @@ def _ask(lesson: Lesson, step: Step, question: Question, text: LessonText, words
     known = visit().guesses.get(place)
     if question.edges:
         key = f"{key}_{words.language}"
-    if known is not None:  # not as the widget's default: one that changes would be another widget
+    if known is not None and key not in st.session_state:  # set at every run, it would undo a quick second choice
         st.session_state[key] = int(known) if question.edges else float(known)
     if question.edges:
         st.radio(
