@@ -1,6 +1,7 @@
 """The real model, loaded once for all tests that ask for it, and a cache folder that is not the user's."""
 
 import os
+import shutil
 
 import pytest
 from hypothesis import settings
@@ -14,6 +15,7 @@ settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # Browser, server and engine share two cores with whatever else runs there: one more try, and -rR tells of it.
 WHOLE_PAGES = (
     "ui/test_browser", "ui/test_downloads", "ui/test_lessons", "ui/test_many_visitors", "stage/", "report/",
@@ -46,3 +48,27 @@ def cache_of_the_tests(tmp_path_factory):
 def engine(cache_of_the_tests):
     """SmolLM2-135M-Instruct in fp32 on the CPU (fetched on first use)."""
     return load_engine("smollm2-135m", device="cpu", dtype="fp32")
+
+
+@pytest.fixture(scope="session")
+def chromium_path():
+    """A test that needs a browser is skipped where there is none, but not in CI."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        sentence = f"no browser found; looked for {', '.join(BROWSERS)}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(sentence)
+        pytest.skip(sentence)
+    return found
+
+
+@pytest.fixture(scope="module")
+def chromium(chromium_path):
+    """A browser without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        flags = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+        started = playwright.chromium.launch(executable_path=chromium_path, args=flags)
+        yield started
+        started.close()

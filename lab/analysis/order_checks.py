@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from lab.analysis.fairness import passed_over
 from lab.analysis.timeline import RequestTimes
 from lab.run.record import LaneRecord, Run
+from lab.scheduling.decide import Reason
 from lab.scheduling.order import Waiting, bucket_of, nearest_first, ranked
-from lab.scheduling.policy import Reason
 from lab.scheduling.three_lists import turn
 from lab.workload.request import Workload
 

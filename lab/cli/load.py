@@ -19,6 +19,7 @@ from lab.cli.output import print_json
 from lab.cli.predict import calibration_for
 from lab.cli.progress import ProgressLine
 from lab.engine.coder import Coder
+from lab.engine.progress import silent
 from lab.engine.text import Text
 from lab.experiments.load import Serve, closed_loop, cut_of, on_calibration, on_engine, open_loop
 from lab.report.load import load_html
@@ -103,7 +104,7 @@ def _sweep(options: argparse.Namespace, progress: ProgressLine) -> Sweep:
     if not options.closed_loop:
         cut_of(policies, min(len(spec.workload.requests) for spec in specs))  # before a model is loaded
     serve, source, ready = _device(options, specs[0], progress)
-    report = _silent if options.predicted else progress.phase  # a prediction takes none of the seconds it is about
+    report = silent if options.predicted else progress.phase  # a prediction takes none of the seconds it is about
     if options.closed_loop:
 
         def asking(users: int, seed: int) -> Workload:
@@ -115,10 +116,6 @@ def _sweep(options: argparse.Namespace, progress: ProgressLine) -> Sweep:
         )
     workloads = [ready(spec.workload) for spec in specs]
     return open_loop(policies, workloads, serve, source, report, rates=options.rates, budget_s=budget_s)
-
-
-def _silent(phase: str, done: int, total: int) -> None:
-    return
 
 
 def _device(options: argparse.Namespace, spec: RunSpec, progress: ProgressLine) -> tuple[Serve, Provenance, Ready]:

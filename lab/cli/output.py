@@ -129,7 +129,8 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
-def _share(value: float | None) -> str:
+def share(value: float | None) -> str:
+    """In per cent; a dash where there is none."""
     return "–" if value is None else f"{value:.0%}"
 
 
@@ -140,13 +141,13 @@ _ROWS: tuple[tuple[str, Callable[[LaneMetrics], str]], ...] = (
     ("E2E p50 / p99, ms", lambda m: half_and_tail(m.e2e)),
     ("queue p50 / p99, ms", lambda m: half_and_tail(m.queue_delay)),
     ("makespan, s", lambda m: _number(m.makespan)),
-    ("slot occupancy", lambda m: _share(m.slot_occupancy)),
-    ("busy", lambda m: _share(m.busy_fraction)),
-    ("padding waste", lambda m: _share(m.padding_waste)),
-    ("straggler waste", lambda m: _share(m.straggler_waste)),
+    ("slot occupancy", lambda m: share(m.slot_occupancy)),
+    ("busy", lambda m: share(m.busy_fraction)),
+    ("padding waste", lambda m: share(m.padding_waste)),
+    ("straggler waste", lambda m: share(m.straggler_waste)),
     ("KV reserved, MB", lambda m: _number(m.kv_peak_reserved_bytes / 1e6)),
     ("KV used, MB", lambda m: _number(m.kv_peak_used_bytes / 1e6)),
-    ("MBU", lambda m: _share(m.mbu)),
+    ("MBU", lambda m: share(m.mbu)),
     ("steps", lambda m: str(m.steps)),
     ("batches", lambda m: str(m.batches)),
 )

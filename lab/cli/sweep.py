@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from lab.cli.options import add_run_options, check_repeats, engine_of, spec_of
-from lab.cli.output import print_json
+from lab.cli.output import print_json, share
 from lab.cli.progress import ProgressLine
 from lab.experiments.sweep import Doubling, Size, Sweeper, factors, saturating, sweep
 from lab.experiments.tuner import doublings
@@ -133,9 +133,9 @@ def _row(size: Size) -> str:
     tpot = f"{_ms(v['tpot_p50_s'])} / {_ms(v['tpot_p99_s'])}"
     e2e = f"{_ms(v['e2e_p50_s'])} / {_ms(v['e2e_p99_s'])}"
     return (
-        f"{size.batch_size:5}{v['throughput_tok_s']:9.1f}{_share(v['spread']):>8}{_ms(v['step_s']):>9}{tpot:>17}"
-        f"{e2e:>17}{v['kv_reserved_bytes'] / 1e6:8.1f}{_share(v['busy_fraction']):>7}"
-        f"{_share(v['device_counter']):>9}{_share(v['mbu']):>6}{_share(v['flop_share']):>7}"
+        f"{size.batch_size:5}{v['throughput_tok_s']:9.1f}{share(v['spread']):>8}{_ms(v['step_s']):>9}{tpot:>17}"
+        f"{e2e:>17}{v['kv_reserved_bytes'] / 1e6:8.1f}{share(v['busy_fraction']):>7}"
+        f"{share(v['device_counter']):>9}{share(v['mbu']):>6}{share(v['flop_share']):>7}"
     )
 
 
@@ -146,7 +146,3 @@ def _doubling(d: Doubling) -> str:
 
 def _ms(seconds: float | None) -> str:
     return "–" if seconds is None else f"{seconds * 1000:.1f}" if seconds < 1 else f"{seconds * 1000:.0f}"
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0%}"

@@ -8,11 +8,12 @@ from typing import Protocol
 class Progress(Protocol):
     """Told how far a long piece of work has come; raising from it cancels the work.
 
-    phase  "wait" (another process fetches), "download", "convert", "load" or "measure"
+    phase  of loading a model: "wait" (another process fetches), "download", "convert", "load" or "measure"; of
+           other work, its own word
     done   bytes (or, when measuring, measurements) so far, of `total`; both 0 where nobody knows
     """
 
-    def __call__(self, phase: str, done: int, total: int) -> None: ...
+    def __call__(self, phase: str, done: int, total: int, /) -> None: ...
 
 
 def silent(phase: str, done: int, total: int) -> None:

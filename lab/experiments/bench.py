@@ -12,15 +12,17 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from lab.engine.progress import Progress
 from lab.engine.scripted import ScriptedExecutor
 from lab.engine.step import ONE_STEP, Row, Step
 from lab.experiments.bench_list import BATCH_SIZE, bench_workload, bound
+from lab.experiments.turns import in_turns
 from lab.run.clock import RealClock
 from lab.run.job import REFERENCE_STEPS
 from lab.run.lane import Lane
 from lab.run.lanes import RunSpec, build_lanes
 from lab.run.provenance import provenance_of
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import Provenance
 from lab.scheduling.policy import MODES, mode
 from lab.workload.request import Request, Workload
@@ -32,8 +34,6 @@ BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64)
 CONTEXT = 128
 STEP_REPEATS = 15
 PREFILL_TOKENS = 512
-
-Report = Callable[[str, int, int], None]
 
 
 class Timing(NamedTuple):
@@ -78,7 +78,7 @@ def time_modes_and_peers(
     peers: Mapping[str, Callable[[], None]],
     overhead: Mapping[str, list[float]],
     repeats: int,
-    report: Report,
+    report: Progress,
 ) -> dict[str, Timing]:
     """Useful tokens per second of the lab's four modes and of each peer, by name; fills in `overhead` of modes."""
     runs = {name: _mode_run(engine, workload, name, overhead[name]) for name in MODES}
@@ -87,11 +87,8 @@ def time_modes_and_peers(
     for done, name in enumerate(peers):
         report("warming_up", done, len(peers))
         peers[name]()
-    order = list(runs)
-    for repeat in range(repeats):
-        for i, name in enumerate(order if repeat % 2 == 0 else reversed(order)):
-            report("bench", repeat * len(order) + i, repeats * len(order))
-            seconds[name].append(runs[name]())
+    for name in in_turns(list(runs), repeats, "bench", report):
+        seconds[name].append(runs[name]())
     useful = sum(r.output_tokens or 0 for r in workload.requests)
     return {name: timing([useful / s for s in samples]) for name, samples in seconds.items()}
 
@@ -114,8 +111,7 @@ def _mode_run(engine: Engine, workload: Workload, name: str, overhead: list[floa
     def run() -> float:
         [lane] = build_lanes(spec, workload, engine, RealClock)
         start = time.perf_counter()
-        for _ in race([lane]):
-            pass
+        to_the_end([lane])
         elapsed = time.perf_counter() - start
         overhead.append(1 - sum(lane.record().columns.seconds) / elapsed)
         return elapsed
@@ -135,12 +131,11 @@ def loop_steps_per_s(steps: int = 20_000) -> float:
         context=10**9,
     )
     start = time.perf_counter()
-    for _ in race([lane]):
-        pass
+    to_the_end([lane])
     return len(lane.record().columns.seconds) / (time.perf_counter() - start)
 
 
-def time_steps(engine: Engine, report: Report) -> dict[int, Timing]:
+def time_steps(engine: Engine, report: Progress) -> dict[int, Timing]:
     """Seconds of a decode step of B rows, each with 128 tokens cached, in rounds over all batch sizes."""
     executor = engine.executor
     executor.allocate(max(BATCH_SIZES), CONTEXT + 1)
@@ -184,7 +179,7 @@ def bench(
     settings: Mapping[str, str],
     skipped: Mapping[str, str],
     repeats: int,
-    report: Report,
+    report: Progress,
 ) -> BenchResult:
     """All of it. `peers` answer the list; `step_peers` time their own decode steps."""
     workload = bench_workload(engine.shape.vocab)

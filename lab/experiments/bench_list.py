@@ -9,7 +9,7 @@ import numpy as np
 from lab.engine.scripted import ScriptedExecutor
 from lab.engine.step import Step
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.scheduling.policy import mode
 from lab.workload.request import Request, Workload
 
@@ -64,6 +64,5 @@ def _makespan(name: str, workload: Workload, seconds: Callable[[Step], float]) -
     longest = max(r.prompt_tokens for r in workload.requests) + LONG
     executor = ScriptedExecutor(seconds)
     lane = Lane(mode(name, BATCH_SIZE), workload, executor, kv_budget=BATCH_SIZE * longest, context=longest)
-    for _ in race([lane]):
-        pass
+    to_the_end([lane])
     return sum(lane.record().columns.seconds)

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from lab.analysis.acceptance import Comparison, Verdict, compare
 from lab.analysis.classes import by_bucket
 from lab.analysis.metrics import lane_metrics
+from lab.engine.progress import Progress
+from lab.experiments.turns import orders
 from lab.run.lanes import RunSpec, build_lanes
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import LaneRecord, Provenance, RunRecord
-from lab.scheduling.policy import Policy, Reason
+from lab.scheduling.decide import Reason
+from lab.scheduling.policy import Policy
 from lab.workload.request import Workload
 
 if TYPE_CHECKING:
@@ -68,8 +71,7 @@ def on_engine(spec: RunSpec, workload: Workload, engine: Engine) -> Race:
         lanes = build_lanes(replace(spec, policies=tuple(policies)), workload, engine)
         if any(lane.refused for lane in lanes):
             raise ValueError("a request does not fit the KV budget of a lane; give a larger --kv-budget-mb")
-        for _ in race(lanes):
-            pass
+        to_the_end(lanes)
         return [lane.record() for lane in lanes]
 
     return run
@@ -81,7 +83,7 @@ def measure_buckets(
     run: Race,
     provenance: Provenance,
     repeats: int,
-    report: Callable[[str, int, int], None],
+    report: Progress,
 ) -> tuple[Effect, ...]:
     """`policies` have buckets in their order; each runs beside itself without them, at least 5 times.
 
@@ -92,9 +94,9 @@ def measure_buckets(
             raise ValueError(f"{policy.name} has no bucket boundaries; give some")
     both = [_named(p, i) for policy in policies for i, p in enumerate((_without(policy), policy))]
     found: dict[str, list[Reading]] = {p.name: [] for p in both}
-    for repeat in range(repeats):
+    for repeat, order in enumerate(orders(both, repeats)):
         report("buckets", repeat, repeats)
-        for lane in run(both if repeat % 2 == 0 else both[::-1]):
+        for lane in run(order):
             found[lane.name].append(_read(RunRecord(provenance, workload, (lane,)), policies[0]))
     return tuple(_effect(p.name, found[_named(p, 0).name], found[_named(p, 1).name]) for p in policies)
 

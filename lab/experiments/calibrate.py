@@ -6,7 +6,7 @@ of those. Refuses to know what the prediction is for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from lab.engine.cost_model import CostModel, Sizes, sizes_of, terms
+from lab.engine.progress import Progress
 from lab.engine.rounding import rounded
 from lab.engine.step import ONE_STEP, Row, Step
 from lab.run.calibration import Calibration
@@ -43,8 +44,6 @@ UNEQUAL = 5  # contexts of held slots differ by up to one less
 ROUNDS = 5
 HELD_OUT = 5
 
-Report = Callable[[str, int, int], None]
-
 
 class Sample(NamedTuple):
     sizes: Sizes
@@ -60,7 +59,7 @@ class Fit(NamedTuple):
     error: float
 
 
-def calibrate(engine: Engine, report: Report) -> Calibration:
+def calibrate(engine: Engine, report: Progress) -> Calibration:
     """Measure and fit, for the model and machine that this engine is."""
     found = fit(measure(engine, report))
     free_bytes = engine.executor.clear()
@@ -83,7 +82,7 @@ def calibrate(engine: Engine, report: Report) -> Calibration:
     )
 
 
-def measure(engine: Engine, report: Report) -> list[Sample]:
+def measure(engine: Engine, report: Progress) -> list[Sample]:
     """Median seconds of each step of the grid; one round that warms up goes before."""
     executor = engine.executor
     grid = _Grid(engine.shape.context)

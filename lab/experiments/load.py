@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from lab.analysis.checks import check_lane
 from lab.analysis.load import Cell, Curve, Point, Sweep, point
+from lab.engine.progress import Progress
 from lab.run.calibration import Calibration
 from lab.run.lanes import RunSpec, build_lanes
 from lab.run.predict import predict
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import Columns, LaneRecord, Provenance, RunRecord
 from lab.scheduling.policy import Policy
 from lab.workload.request import Workload
@@ -35,8 +36,6 @@ FEWEST_LOADS = 3  # of each mode, however long they take
 Serve = Callable[[Policy, Workload], LaneRecord]
 """Runs one mode on one prepared list of requests, from beginning to end."""
 
-Report = Callable[[str, int, int], None]
-
 
 def on_engine(spec: RunSpec, engine: Engine) -> Serve:
     """Measured, each run alone on the device. Serving raises ValueError where a request does not fit."""
@@ -44,8 +43,7 @@ def on_engine(spec: RunSpec, engine: Engine) -> Serve:
     def serve(policy: Policy, workload: Workload) -> LaneRecord:
         one = replace(spec, policies=(policy,), workload=workload)
         [lane] = build_lanes(one, workload, engine)
-        for _ in race([lane]):
-            pass
+        to_the_end([lane])
         return lane.record()
 
     return serve
@@ -78,7 +76,7 @@ def open_loop(
     workloads: Sequence[Workload],
     serve: Serve,
     provenance: Provenance,
-    report: Report,
+    report: Progress,
     *,
     rates: Sequence[float] | None = None,
     budget_s: float = math.inf,
@@ -109,7 +107,7 @@ def closed_loop(
     seeds: Sequence[int],
     serve: Serve,
     provenance: Provenance,
-    report: Report,
+    report: Progress,
     *,
     users: Sequence[int],
     think_s: float = 0.0,
@@ -133,7 +131,7 @@ class _Runs:
 
     serve: Serve
     cut: int
-    report: Report
+    report: Progress
     to_come: int = 0
     done: int = 0
     spent_s: float = 0.0

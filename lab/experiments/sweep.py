@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from lab.analysis.distribution import Summary
 from lab.analysis.metrics import LaneMetrics, lane_metrics
 from lab.analysis.utilisation import Peaks, flop_share, step_uses
+from lab.engine.progress import Progress
+from lab.experiments.turns import in_turns
 from lab.run.fit import check_budget
 from lab.run.lane import Lane
 from lab.run.lanes import RunSpec, build_lanes
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import LaneRecord, Provenance, RunRecord
 from lab.spec.flops import flops_of
 from lab.workload.request import Workload
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from lab.engine.loaded import Engine
 
 REQUESTS, ANSWER = 64, 16  # of the list that is swept where no other is named
-
-Report = Callable[[str, int, int], None]
 
 
 class Reading(NamedTuple):
@@ -107,10 +107,10 @@ class Sweeper:
     def _played(self, lanes: Sequence[Lane]) -> list[float]:
         """Run them to their ends; what the device's counter showed meanwhile."""
         if self.counter is None:
-            list(race(lanes))
+            to_the_end(lanes)
             return []
         with self.counter.reading() as shown:
-            list(race(lanes))
+            to_the_end(lanes)
         return shown
 
 
@@ -123,16 +123,13 @@ def step_seconds(lane: LaneRecord) -> float | None:
     return median(by_rows[max(by_rows, key=lambda rows: len(by_rows[rows]))]) if by_rows else None
 
 
-def sweep(sweeper: Sweeper, batch_sizes: Sequence[int], repeats: int, report: Report) -> tuple[Size, ...]:
+def sweep(sweeper: Sweeper, batch_sizes: Sequence[int], repeats: int, report: Progress) -> tuple[Size, ...]:
     """Every size, `repeats` times in alternating order, smallest first at first."""
     if repeats < 1 or not batch_sizes or min(batch_sizes) < 1:
         raise ValueError(f"batch sizes {list(batch_sizes)}, {repeats} repeats; all of them must be at least 1")
     sizes = {size: Size(size) for size in sorted(set(batch_sizes))}
-    order = list(sizes)
-    for repeat in range(repeats):
-        for i, size in enumerate(order if repeat % 2 == 0 else reversed(order)):
-            report("sweeping", repeat * len(order) + i, repeats * len(order))
-            sizes[size] = measured(sweeper, sizes[size])
+    for size in in_turns(list(sizes), repeats, "sweeping", report):
+        sizes[size] = measured(sweeper, sizes[size])
     return tuple(sizes.values())
 
 

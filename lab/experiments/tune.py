@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from lab.analysis.metrics import Slo
+from lab.engine.progress import Progress
 from lab.experiments.sweep import Size, Sweeper, measured
 from lab.experiments.tuner import RULES, Climb, Trial, climb
 
-Report = Callable[[str, int, int], None]
 
-
-def tune(sweeper: Sweeper, largest: int, repeats: int, slo: Slo | None, rule: str, report: Report) -> Climb:
+def tune(sweeper: Sweeper, largest: int, repeats: int, slo: Slo | None, rule: str, report: Progress) -> Climb:
     """`rule` is one of RULES. ValueError for another, or where a number is below 1."""
     if rule not in RULES:
         raise ValueError(f"the rule is {rule!r}; it must be one of {', '.join(RULES)}")

@@ -7,7 +7,7 @@ there at once. Nothing is claimed above 0.85: near saturation small errors of a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,11 +16,13 @@ import numpy as np
 
 from lab.analysis.acceptance import FEWEST_REPEATS
 from lab.analysis.accuracy import Cell, cells, readings
+from lab.engine.progress import Progress
+from lab.experiments.turns import orders
 from lab.run.calibration import Calibration
 from lab.run.job import REFERENCE_STEPS
 from lab.run.lanes import RunSpec, build_lanes
 from lab.run.predict import predict
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import LaneRecord
 from lab.run.recorded import departure
 from lab.scheduling.policy import MODES, Policy, mode
@@ -34,8 +36,6 @@ LOADS = (0.5, 0.75, 0.85)
 REQUESTS = 24
 BURST = 256  # requests of the list that a capacity is predicted from
 PROMPTS, ANSWERS = (16, 64), (4, 28)  # tokens, from and to
-
-Report = Callable[[str, int, int], None]
 
 
 class Case(NamedTuple):
@@ -74,7 +74,7 @@ class Validation:
 def validate(
     engine: Engine,
     calibration: Calibration,
-    report: Report,
+    report: Progress,
     *,
     batch_size: int = 8,
     requests: int = REQUESTS,
@@ -91,8 +91,7 @@ def validate(
     ]
     measured: dict[int, list[LaneRecord]] = {i: [] for i in range(len(cases))}
     reference: list[float] = []
-    for repeat in range(repeats):
-        order = list(measured) if repeat % 2 == 0 else list(reversed(measured))
+    for repeat, order in enumerate(orders(list(measured), repeats)):
         reference += engine.executor.reference_steps(REFERENCE_STEPS)
         for done, i in enumerate(order):
             report("validating", repeat * len(cases) + done, repeats * len(cases))
@@ -143,8 +142,7 @@ def _capacity(policy: Policy, calibration: Calibration, seed: int) -> float:
 
 def _measure(case: Case, engine: Engine) -> LaneRecord:
     [lane] = build_lanes(RunSpec(case.workload, (case.policy,)), case.workload, engine)
-    for _ in race([lane]):
-        pass
+    to_the_end([lane])
     return lane.record()
 
 

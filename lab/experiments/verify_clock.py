@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
 from lab.analysis.acceptance import Verdict, compare
 from lab.analysis.timeline import request_times
+from lab.engine.progress import Progress
+from lab.experiments.turns import in_turns
 from lab.run.clock import RealClock
 from lab.run.lane import Lane
 from lab.run.lanes import RunSpec, build_lanes
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.workload.request import Workload
 
 if TYPE_CHECKING:
@@ -43,7 +46,7 @@ def verify_clock(
     workload: Workload,
     engine: Engine,
     repeats: int,
-    report: Callable[[str, int, int], None],
+    report: Progress,
 ) -> tuple[ClockCheck, ...]:
     """Race and real time in turn, `repeats` times each (at least 5); `workload` is prepared.
 
@@ -51,34 +54,23 @@ def verify_clock(
     """
     virtual: dict[str, list[float]] = {p.name: [] for p in spec.policies}
     real: dict[str, list[float]] = {p.name: [] for p in spec.policies}
-    parts = repeats * (1 + len(spec.policies))
-    done = 0
 
     def raced() -> None:
         lanes = build_lanes(spec, workload, engine)
-        for _ in race(lanes):
-            pass
+        to_the_end(lanes)
         for lane in lanes:
             virtual[lane.policy.name].append(_mean_e2e(workload, lane))
 
     def alone(name: str) -> None:
         only = replace(spec, policies=tuple(p for p in spec.policies if p.name == name))
         [lane] = build_lanes(only, workload, engine, RealClock)
-        for _ in race([lane]):
-            pass
+        to_the_end([lane])
         real[name].append(_mean_e2e(workload, lane))
 
-    for repeat in range(repeats):
-        runs: list[Callable[[], None]] = [raced, *(_later(alone, p.name) for p in spec.policies)]
-        for run in runs if repeat % 2 == 0 else reversed(runs):
-            report("verifying", done, parts)
-            run()
-            done += 1
+    runs: list[Callable[[], None]] = [raced, *(partial(alone, p.name) for p in spec.policies)]
+    for run in in_turns(runs, repeats, "verifying", report):
+        run()
     return tuple(_check(name, virtual[name], real[name]) for name in virtual)
-
-
-def _later(run: Callable[[str], None], name: str) -> Callable[[], None]:
-    return lambda: run(name)
 
 
 def _mean_e2e(workload: Workload, lane: Lane) -> float:

@@ -56,7 +56,16 @@ def stage_payload(
     scale: float = 1.0,
     key: str = "stage",
 ) -> dict[str, Any]:
-    """The component's `data`; its shape is said in assets/stage/main.js."""
+    """The component's `data`; its shape is said in assets/stage/main.js.
+
+    lanes     (source id, mode) of each lane to show; None: all of the first source
+    revision  the component takes the knobs' values from here only when this changes
+    expected  its lanes are shown empty as long as there is nothing else to show
+    preview   {url, scene}: where to ask what the knobs would give while one is moved, see lab.ui.preview
+    owner     who this tab is: kept by the tab over a reload
+    scale     of its letters: more than 1 for a projector
+    key       two stages on a page have two
+    """
     items = [{"name": k.name, "stops": list(k.stops), "value": k.value, "lanes": list(k.lanes)} for k in knobs]
     return {
         "key": key,

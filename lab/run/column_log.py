@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from lab.engine.step import Outcome, Row
 from lab.run.record import Columns
-from lab.scheduling.policy import Reason
+from lab.scheduling.decide import Reason
 
 _NAMES = tuple(f.name for f in fields(Columns))
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from lab.engine import progress
 from lab.run.column_log import Mark
 from lab.run.fit import check_budget
 from lab.run.lane import Lane
@@ -93,7 +94,7 @@ def run_job(
     return record
 
 
-def _phases(listen: Callable[[Event], None], stopped: Callable[[], bool]) -> Callable[[str, int, int], None]:
+def _phases(listen: Callable[[Event], None], stopped: Callable[[], bool]) -> progress.Progress:
     def report(phase: str, done: int, total: int) -> None:
         if stopped():
             raise Cancelled("the run was cancelled")

@@ -16,9 +16,10 @@ from lab.run.clock import Clock, VirtualClock
 from lab.run.column_log import ColumnLog, Mark
 from lab.run.group import Crew, Group, Home, Seat
 from lab.run.record import Columns, LaneRecord
+from lab.scheduling.decide import Admit, Decode, Reason, View, Wait, decide
 from lab.scheduling.memory import ragged_reservation
 from lab.scheduling.order import Waiting
-from lab.scheduling.policy import Admit, Decode, Policy, Reason, View, Wait, decide
+from lab.scheduling.policy import Policy
 from lab.workload.request import Request, Workload
 
 

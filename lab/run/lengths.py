@@ -13,9 +13,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from lab.engine.fetch import cache_folder
+from lab.engine.progress import Progress
 from lab.run.lane import Lane
 from lab.run.race import race
 from lab.run.record_file import write_whole
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).parents[2] / "assets" / "lengths"
 OF_DEFAULT_MODEL = "c02ffd16578151e3-bf16"  # the shipped book of SmolLM2-135M-Instruct
 SEATS = 16
-
-
-class Report(Protocol):
-    def __call__(self, phase: str, done: int, total: int, /) -> None: ...
 
 
 class Length(NamedTuple):
@@ -84,7 +81,7 @@ class LengthBook:
             return
 
 
-def find_lengths(requests: Sequence[Request], engine: Engine, report: Report) -> dict[int, Length]:
+def find_lengths(requests: Sequence[Request], engine: Engine, report: Progress) -> dict[int, Length]:
     """Let the model end each answer by itself, or cut it at max_new_tokens; by request id."""
     numbered = tuple(
         replace(r, id=i, arrival=0.0, follows=None, output_tokens=None) for i, r in enumerate(requests)

@@ -16,7 +16,7 @@ from lab.run.calibration import Calibration
 from lab.run.fit import check_budget
 from lab.run.lanes import RunSpec, build_lanes
 from lab.run.provenance import commit, versions
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import LaneRecord, Provenance, RunRecord
 from lab.spec.model_shape import ModelShape
 
@@ -96,8 +96,7 @@ def _run(spec: RunSpec, engine: _Predicted) -> tuple[LaneRecord, ...]:
         raise ValueError(f"the lengths of {unknown} answers are not known; a prediction needs all of them")
     check_budget(spec, spec.workload, engine.kv_bytes_per_token)
     lanes = build_lanes(spec, spec.workload, engine)
-    for _ in race(lanes):
-        pass
+    to_the_end(lanes)
     return tuple(lane.record() for lane in lanes)
 
 

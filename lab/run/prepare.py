@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from lab.engine.coder import Coder
+from lab.engine.progress import Progress, silent
 from lab.run.lengths import LengthBook, find_lengths
 from lab.workload.prompts import continued
 from lab.workload.request import Request, Workload
@@ -16,10 +16,8 @@ from lab.workload.scenarios import EQUAL, equalise
 if TYPE_CHECKING:
     from lab.engine.loaded import Engine
 
-Report = Callable[[str, int, int], None]
 
-
-def prepare(workload: Workload, engine: Engine, free_eos: bool, report: Report) -> Workload:
+def prepare(workload: Workload, engine: Engine, free_eos: bool, report: Progress) -> Workload:
     """Tokenized, and with forced lengths unless `free_eos`. `report(phase, done, total)` may raise to stop."""
     workload = tokenize(workload, engine.coder, report)
     if free_eos or workload.lengths_known or not engine.stop_ids:
@@ -35,14 +33,14 @@ def prepare(workload: Workload, engine: Engine, free_eos: bool, report: Report) 
 def prepare_apart(workload: Workload, coder: Coder, fingerprint: str) -> tuple[Workload, int]:
     """As `prepare` would make it, where no model can be asked: what is not known of its lengths counts as the most
     that is allowed. Returns how many answers that concerns, too."""
-    workload = tokenize(workload, coder, lambda phase, done, total: None)
+    workload = tokenize(workload, coder, silent)
     book = LengthBook.named(fingerprint)
     lengths = {r.id: book.length(r) for r in workload.requests if r.output_tokens is None}
     known = {i: n for i, n in lengths.items() if n is not None}
     return _as_long_as_allowed(workload.with_output_tokens(known)), len(lengths) - len(known)
 
 
-def tokenize(workload: Workload, coder: Coder, report: Report) -> Workload:
+def tokenize(workload: Workload, coder: Coder, report: Progress) -> Workload:
     if workload.tokenized:
         return workload
     tokenized: list[Request] = []

@@ -13,7 +13,7 @@ from dataclasses import fields
 from datetime import datetime
 
 from lab.run.record import Columns, LaneRecord, RunRecord
-from lab.scheduling.policy import Reason
+from lab.scheduling.decide import Reason
 
 MOST_LANES = 16
 MOST_REQUESTS = 100_000

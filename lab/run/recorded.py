@@ -12,7 +12,7 @@ from dataclasses import fields
 from lab.engine.step import Horizon, Outcome, Step
 from lab.run.group import Home
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import LaneRecord, RowFact
 from lab.workload.request import Workload
 
@@ -53,8 +53,7 @@ def replay(workload: Workload, lane: LaneRecord, context: int) -> LaneRecord:
         homes=[Home(executor, first_slot) for first_slot in _first_slots(lane)],
         stop_ids=frozenset(lane.stop_ids),
     )
-    for _ in race([again]):
-        pass
+    to_the_end([again])
     return again.record()
 
 

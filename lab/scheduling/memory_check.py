@@ -94,9 +94,9 @@ def refusal(found: MemoryPlan, largest_batch: int) -> str:
         else "not even a batch size of 1 fits: use shorter requests, fewer groups or a smaller model"
     )
     return (
-        f"the setting needs {_mb(found.needed)}: weights {_mb(found.weights)}, KV cache {_mb(found.kv)}, "
-        f"activations {_mb(found.activations)}, logits {_mb(found.logits)}, margin {_mb(found.margin)}; "
-        f"{found.threshold:g} of the {_mb(found.available)} there are is {_mb(int(limit))}; {way_out}"
+        f"the setting needs {mb(found.needed)}: weights {mb(found.weights)}, KV cache {mb(found.kv)}, "
+        f"activations {mb(found.activations)}, logits {mb(found.logits)}, margin {mb(found.margin)}; "
+        f"{found.threshold:g} of the {mb(found.available)} there are is {mb(int(limit))}; {way_out}"
     )
 
 
@@ -112,5 +112,6 @@ def simple_rule(memory_bytes: float, bytes_per_request: float) -> tuple[int, int
     return count, 1 << (count.bit_length() - 1) if count else 0
 
 
-def _mb(size: int) -> str:
+def mb(size: float) -> str:
+    """In millions of bytes, as the refusal writes them."""
     return f"{size / 1e6:,.0f} MB"

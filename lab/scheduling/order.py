@@ -1,6 +1,6 @@
 """Who goes first among the waiting: length buckets, priority, ageing. Pure functions of one moment.
 
-Refuses to know seats, memory and windows: who may leave, and when, is decided in lab.scheduling.policy.
+Refuses to know seats, memory and windows: who may leave, and when, is decided in lab.scheduling.decide.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from lab.report.markup import table
 from lab.report.words import Words
 from lab.run.fit import Fit, fit_of, slot_tokens
 from lab.run.lanes import RunSpec
-from lab.scheduling.memory_check import MemoryPlan, simple_rule
+from lab.scheduling.memory_check import MemoryPlan, mb, simple_rule
 from lab.ui.device import device, text_of
 from lab.workload.request import Workload
 
@@ -60,11 +60,11 @@ def refused_sentence(fit: Fit, words: Words) -> str:
     way_out = words("memory.largest", n=fit.largest) if fit.largest else words("memory.none_fits")
     return words(
         "memory.refused",
-        needed=_mb(plan.needed),
-        parts=", ".join(f"{words(f'memory.{name}')} {_mb(getattr(plan, name))}" for name in _PARTS),
+        needed=mb(plan.needed),
+        parts=", ".join(f"{words(f'memory.{name}')} {mb(getattr(plan, name))}" for name in _PARTS),
         threshold=f"{plan.threshold:g}",
-        available=_mb(plan.available),
-        limit=_mb(plan.threshold * plan.available),
+        available=mb(plan.available),
+        limit=mb(plan.threshold * plan.available),
         way_out=way_out,
     )
 
@@ -79,16 +79,20 @@ def show_memory(spec: RunSpec | None, found: Sum | None, words: Words) -> None:
     st.markdown(words("memory.fits") if plan.fits else refused_sentence(found.fit, words))
     count, taken = simple_rule(plan.available, found.per_request)
     rule = words(
-        "memory.rule", all=_mb(plan.available), each=f"{found.per_request / 1e6:,.1f} MB", n=count, taken=taken
+        "memory.rule",
+        all=mb(plan.available),
+        each=f"{found.per_request / 1e6:,.1f} MB",
+        n=count,
+        taken=taken,
     )
     st.caption(f"{words('memory.textbook')} {rule} {words('memory.wrong')}")
 
 
 def _rows(plan: MemoryPlan, words: Words) -> list[list[str]]:
-    parts = [[words(f"memory.{name}"), _mb(getattr(plan, name))] for name in _PARTS]
-    limit = words("memory.limit", threshold=f"{plan.threshold:g}", available=_mb(plan.available))
-    return [*parts, [words("memory.sum"), _mb(plan.needed)], [limit, _mb(plan.threshold * plan.available)]]
-
-
-def _mb(size: float) -> str:
-    return f"{size / 1e6:,.0f} MB"
+    parts = [[words(f"memory.{name}"), mb(getattr(plan, name))] for name in _PARTS]
+    limit = words("memory.limit", threshold=f"{plan.threshold:g}", available=mb(plan.available))
+    return [
+        *parts,
+        [words("memory.sum"), mb(plan.needed)],
+        [limit, mb(plan.threshold * plan.available)],
+    ]

@@ -11,7 +11,7 @@ from lab.lesson.recorded import recorded_scene
 from lab.lesson.scene import Scene
 from lab.report.markup import as_typed
 from lab.report.provenance import provenance_line
-from lab.report.stage_payload import Source
+from lab.report.stage_payload import Source, stage_payload
 from lab.report.words import Words
 from lab.run.lanes import RunSpec
 from lab.run.line import State
@@ -21,7 +21,7 @@ from lab.ui.device import device, me
 from lab.ui.lesson_visit import visit
 from lab.ui.progress import show_engine, show_progress
 from lab.ui.result import finished_record
-from lab.ui.scene import PRESENT_SCALE, expected_of
+from lab.ui.scene import expected_of, stage_scale
 from lab.ui.stage import stage
 
 KEY = "lesson"
@@ -105,10 +105,12 @@ def _mount(spec: RunSpec, board: Board, record: RunRecord | None, words: Words) 
         of = f"{KEY}-{zlib.crc32(repr((record.provenance, spec)).encode())}"
         sources, lanes = [Source(of, record)], tuple((of, lane.name) for lane in record.lanes)
     stage(
-        sources,
-        words.language,
-        lanes=lanes,
-        expected=(expected_of(board) if board.lanes else spec) if record is None else None,
-        scale=PRESENT_SCALE if st.session_state.get("present") else 1.0,
-        key=KEY,
+        stage_payload(
+            sources,
+            words.language,
+            lanes=lanes,
+            expected=(expected_of(board) if board.lanes else spec) if record is None else None,
+            scale=stage_scale(),
+            key=KEY,
+        )
     )

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from lab.report.stage_payload import Knob, Source
+from lab.report.stage_payload import Knob, Source, stage_payload
 from lab.report.words import Words
 from lab.run.lanes import RunSpec
 from lab.run.record import RunRecord
@@ -63,6 +63,11 @@ def situation_of(choice: Choice) -> str:
     return f"{choice.knobs.model} {choice.workload.name} {choice.workload.seed} {zlib.crc32(prompts.encode())}"
 
 
+def stage_scale() -> float:
+    """Of the stage's letters."""
+    return PRESENT_SCALE if st.session_state.get("present") else 1.0
+
+
 def _mount(
     sources: list[Source],
     lanes: Sequence[tuple[str, str]],
@@ -72,7 +77,7 @@ def _mount(
     autoplay: bool = False,
     expected: RunSpec | None = None,
 ) -> None:
-    stage(
+    payload = stage_payload(
         sources,
         words.language,
         lanes=lanes,
@@ -82,12 +87,10 @@ def _mount(
         preview=preview_of(knobs),
         owner=me(),
         autoplay=autoplay,
-        scale=PRESENT_SCALE if st.session_state.get("present") else 1.0,
+        scale=stage_scale(),
         key=KEY,
-        on_knobs=_let_go,
-        on_finished=_nothing,
-        on_owner=_come_back,
     )
+    stage(payload, on_knobs=_let_go, on_finished=_nothing, on_owner=_come_back)
 
 
 def _revision(rated: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lab.report.stage_payload import Source
+from lab.report.stage_payload import Source, stage_payload
 from lab.report.words import Words
 from lab.ui.board import Board
 from lab.ui.channels import channels
@@ -25,7 +25,8 @@ def show_watched(token: str, words: Words) -> None:
     else:
         st.caption(words("watch.note"))
         sources = [Source(job) for job in board.jobs]
-        stage(sources, words.language, lanes=board.lanes, expected=expected_of(board), key="watched")
+        expected = expected_of(board)
+        stage(stage_payload(sources, words.language, lanes=board.lanes, expected=expected, key="watched"))
 
 
 @st.fragment(run_every=EVERY)

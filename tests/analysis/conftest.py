@@ -8,7 +8,7 @@ import pytest
 
 from lab.engine.scripted import ScriptedExecutor
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import Columns, LaneRecord, Provenance, RowFact, RunRecord
 from lab.scheduling.policy import Policy, mode
 from lab.workload.request import Request, Workload
@@ -133,8 +133,7 @@ def run_lane(policy: Policy, workload: Workload, seconds, *, many=False, kv_budg
     lane = Lane(
         policy, workload, ScriptedExecutor(seconds, many=many), kv_budget=kv_budget, context=10_000, groups=groups
     )
-    for _ in race([lane]):
-        pass
+    to_the_end([lane])
     return lane.record()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from lab.engine.step import ONE_STEP, Row, Step
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.scheduling.policy import MODES, mode
 from lab.workload.request import Request, Workload
 
@@ -102,8 +102,7 @@ def test_every_mode_gives_every_request_its_single_answer(llama, prompts, name, 
         for i, ids in enumerate(ordered)
     )
     lane = Lane(mode(name, 3, 0.002), Workload("three", requests), executor, kv_budget=1000, context=256)
-    for _ in race([lane]):
-        pass
+    to_the_end([lane])
     for i, tokens in lane.record().answers().items():
         assert list(tokens) == llama.greedy(ordered[i], 20 - 6 * i)
 

@@ -16,15 +16,14 @@ def test_the_list_is_forty_requests_of_which_a_quarter_is_long():
 def test_with_free_prompts_and_equal_step_times_the_bound_is_the_ratio_of_step_counts():
     from lab.engine.scripted import ScriptedExecutor
     from lab.run.lane import Lane
-    from lab.run.race import race
+    from lab.run.race import to_the_end
     from lab.scheduling.policy import mode
 
     work = bench_workload(vocab=1000)
     decode_steps = {}
     for name in ("static", "continuous"):
         lane = Lane(mode(name, 8), work, ScriptedExecutor(lambda step: 1.0), kv_budget=9999, context=9999)
-        for _ in race([lane]):
-            pass
+        to_the_end([lane])
         decode_steps[name] = sum(any(not row.prefill for row in run.rows) for run in lane.record().runs())
     expected = decode_steps["static"] / decode_steps["continuous"]
     assert bound(work, {1: 1.0, 64: 1.0}, prefill_tokens_per_s=1e18) == pytest.approx(expected)

@@ -5,7 +5,7 @@ import pytest
 from lab.engine.scripted import ScriptedExecutor
 from lab.experiments.buckets import _against, measure_buckets
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import Provenance
 from lab.scheduling.order import Order
 from lab.scheduling.policy import mode
@@ -22,8 +22,7 @@ def side_by_side(policies):
     lanes = [
         Lane(p, SHORT_AND_LONG, ScriptedExecutor(milliseconds), kv_budget=10_000, context=1000) for p in policies
     ]
-    for _ in race(lanes):
-        pass
+    to_the_end(lanes)
     return [lane.record() for lane in lanes]
 
 

@@ -9,7 +9,7 @@ from lab.analysis.load import never_fills
 from lab.engine.scripted import ScriptedExecutor
 from lab.experiments.load import SHARES, closed_loop, cut_of, open_loop
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import Provenance
 from lab.scheduling.policy import MODES, mode
 from lab.workload import arrivals
@@ -33,8 +33,7 @@ class Served:
     def __call__(self, policy, workload):
         executor = ScriptedExecutor(self.seconds, many=True)
         lane = Lane(policy, workload, executor, kv_budget=10**9, context=10**9)
-        for _ in race([lane]):
-            pass
+        to_the_end([lane])
         self.asked.append((policy.name, workload))
         return lane.record()
 

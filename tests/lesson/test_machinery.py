@@ -13,7 +13,7 @@ from lab.lesson.numbers import written
 from lab.lesson.scene import LaneSpec, Scene, Stream, Users
 from lab.lesson.text import filled, lesson_text
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import Provenance, RunRecord
 from lab.workload.request import Request, Workload
 
@@ -36,8 +36,7 @@ def run(made, step=0.1):
         Lane(policy, workload, ScriptedExecutor(lambda _: step), kv_budget=10_000, context=5_000)
         for policy in spec.policies
     ]
-    for _ in race(lanes):
-        pass
+    to_the_end(lanes)
     origin = Provenance("measured", "m", "1", "fp32", "d", 2, (), "", "2026-01-02T03:04:05+00:00", 100, 1000)
     return Taken(made, RunRecord(origin, workload, tuple(lane.record() for lane in lanes)))
 

@@ -1,8 +1,6 @@
 """Records of every scenario from scripted lanes, and reports opened from disk in a Chromium without a network."""
 
-import os
 import random
-import shutil
 import time
 from dataclasses import replace
 
@@ -11,7 +9,7 @@ import pytest
 from lab.engine.scripted import ScriptedExecutor
 from lab.report.words import Words
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import Provenance, RunRecord
 from lab.scheduling.policy import MODES, mode
 from lab.workload.scenarios import build
@@ -50,8 +48,7 @@ def make_record(workload, *, batch=4, window=0.05, kind="measured", speed=1.0, m
         Lane(mode(m, batch, window), workload, ScriptedExecutor(seconds), first_slot=batch * i, **budget)
         for i, m in enumerate(modes)
     ]
-    for _ in race(lanes):
-        pass
+    to_the_end(lanes)
     made = tuple(lane.record() for lane in lanes)
     used = sorted({token for lane in made for token in lane.columns.token})
     origin = {
@@ -100,27 +97,6 @@ def make():
         words = Words("en")
 
     return Helpers
-
-
-@pytest.fixture(scope="session")
-def chromium_path():
-    """Tests that need a browser are skipped where there is none, but not in CI."""
-    path = shutil.which("chromium")
-    if path is None and os.environ.get("CI") == "true":
-        pytest.fail("no chromium found")
-    if path is None:
-        pytest.skip("no chromium on this machine: apt-get install chromium")
-    return path
-
-
-@pytest.fixture(scope="module")
-def chromium(chromium_path):
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

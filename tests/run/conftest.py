@@ -7,7 +7,7 @@ import pytest
 from lab.engine.scripted import ScriptedExecutor
 from lab.engine.step import Step
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import Run
 from lab.scheduling.policy import Policy
 from lab.workload.request import Request, Workload
@@ -45,8 +45,7 @@ def run_lane(
     duration = seconds if callable(seconds) else lambda step: seconds
     executor = ScriptedExecutor(duration, many=many)
     lane = Lane(policy, workload, executor, kv_budget=kv_budget, context=10_000, **lane_options)
-    for _ in race([lane]):
-        pass
+    to_the_end([lane])
     assert executor.cached == {}
     return lane
 

@@ -25,9 +25,9 @@ from lab.run.messages import (
     report_to_json,
 )
 from lab.run.record import LaneRecord, RunRecord
-from lab.run.visitors import TICK, Device
 from lab.scheduling.policy import mode
 from lab.workload.request import Request, Workload
+from tests.run.fake_engine import World
 
 SCRIPTED = (sys.executable, str(Path(__file__).with_name("scripted_host.py")))
 SPEC = RunSpec(Workload("own", (Request(0, 0.0, 4, prompt="hello", output_tokens=4),)), (mode("none"),))
@@ -132,44 +132,12 @@ def test_a_calibration_survives_its_way():
 # ---- when a device asks for it
 
 
-class FakeLink:
-    def __init__(self, listener):
-        self.listener, self.sent = listener, []
-
-    def send(self, command):
-        self.sent.append(command)
-
-    def close(self):
-        pass
-
-    def says(self, *reports):
-        for report in reports:
-            self.listener.hear(self, report)
+class Idle(World):
+    """With nobody in line, mostly."""
 
     @property
     def asked(self):
-        return self.sent.count(Calibrate())
-
-
-class World:
-    """A device, its links so far and its clock."""
-
-    def __init__(self):
-        self.now, self.links = 0.0, []
-        self.device = Device(Load("fake"), self._start, now=lambda: self.now)
-
-    def _start(self, listener):
-        self.links.append(FakeLink(listener))
-        return self.links[-1]
-
-    @property
-    def link(self):
-        return self.links[-1]
-
-    def wait(self, seconds):
-        for _ in range(round(seconds / TICK)):
-            self.now += TICK
-            self.device.reap()
+        return self.link.sent.count(Calibrate())
 
     def run(self, reference=0.02):
         """A visitor's run, from submission to its end; its reference step takes so many seconds."""
@@ -181,7 +149,7 @@ class World:
 
 @pytest.fixture
 def world():
-    made = World()
+    made = Idle()
     made.link.says(Ready("fake", "nowhere", "fp32", 1))
     yield made
     made.device.close()
@@ -189,21 +157,21 @@ def world():
 
 def test_a_device_that_idles_has_its_engine_measured_once(world):
     world.wait(IDLE_SECONDS - 1)
-    assert world.link.asked == 0
+    assert world.asked == 0
     world.wait(2)
-    assert world.link.asked == 1
+    assert world.asked == 1
     assert world.device.measuring
     world.link.says(Calibrated(KEPT))
     assert world.device.calibration() == KEPT
     assert not world.device.measuring
     world.wait(3 * AGAIN_SECONDS)
-    assert world.link.asked == 1
+    assert world.asked == 1
 
 
 def test_before_a_model_is_there_nothing_is_measured():
-    world = World()
+    world = Idle()
     world.wait(60)
-    assert world.link.asked == 0
+    assert world.asked == 0
     assert world.device.calibrated_in() is None
     world.device.close()
 
@@ -213,10 +181,10 @@ def test_who_stands_in_line_puts_it_off_and_what_was_dropped_is_taken_up_again(w
     job = world.device.submit(SPEC, "somebody")
     world.link.says(NotCalibrated(""))
     world.wait(20)
-    assert world.link.asked == 1
+    assert world.asked == 1
     world.device.cancel(job)
     world.run()  # in line after the one that is being cancelled: still busy
-    assert world.link.asked == 1
+    assert world.asked == 1
 
 
 def test_after_a_run_an_idle_engine_is_asked_again_if_it_was_dropped(world):
@@ -224,7 +192,7 @@ def test_after_a_run_an_idle_engine_is_asked_again_if_it_was_dropped(world):
     world.run()
     world.link.says(NotCalibrated(""))
     world.wait(IDLE_SECONDS + 1)
-    assert world.link.asked == 2
+    assert world.asked == 2
 
 
 def test_it_is_measured_anew_when_a_run_says_that_the_machine_has_changed_and_not_too_often(world):
@@ -233,16 +201,16 @@ def test_it_is_measured_anew_when_a_run_says_that_the_machine_has_changed_and_no
     world.link.says(Calibrated(KEPT))
     world.run(usual * 1.05)
     world.wait(AGAIN_SECONDS + IDLE_SECONDS)
-    assert world.link.asked == 1
+    assert world.asked == 1
     world.run(usual * 1.3)
     world.wait(IDLE_SECONDS + 1)
-    assert world.link.asked == 2
+    assert world.asked == 2
     world.link.says(Calibrated(KEPT))
     world.run(usual * 1.3)
     world.wait(AGAIN_SECONDS / 2)
-    assert world.link.asked == 2
+    assert world.asked == 2
     world.wait(AGAIN_SECONDS)
-    assert world.link.asked == 3
+    assert world.asked == 3
 
 
 def test_what_cannot_be_measured_is_tried_again_much_later(world):
@@ -250,9 +218,9 @@ def test_what_cannot_be_measured_is_tried_again_much_later(world):
     world.link.says(NotCalibrated("no memory"))
     assert world.device.calibrated_in() is None
     world.wait(AGAIN_SECONDS / 2)
-    assert world.link.asked == 1
+    assert world.asked == 1
     world.wait(AGAIN_SECONDS)
-    assert world.link.asked == 2
+    assert world.asked == 2
 
 
 def test_how_long_it_still_takes_is_told_from_how_far_it_is(world):
@@ -267,7 +235,7 @@ def test_a_kept_calibration_serves_before_it_is_checked(world):
     world.link.says(Calibrated(KEPT))
     assert world.device.calibration() == KEPT
     world.wait(IDLE_SECONDS)
-    assert world.link.asked == 1
+    assert world.asked == 1
 
 
 def test_an_engine_that_dies_while_it_is_measured_is_not_measured_over_and_over(world):
@@ -275,4 +243,4 @@ def test_an_engine_that_dies_while_it_is_measured_is_not_measured_over_and_over(
     world.link.listener.ended(world.link, "killed")
     world.link.says(Ready("fake", "nowhere", "fp32", 1))
     world.wait(AGAIN_SECONDS / 2)
-    assert world.link.asked == 0
+    assert world.asked == 0

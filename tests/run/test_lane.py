@@ -11,7 +11,7 @@ from lab.analysis.checks import check_lane
 from lab.engine.scripted import ScriptedExecutor, token_of
 from lab.engine.step import Row
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import race, to_the_end
 from lab.run.record import Columns, LaneRecord
 from lab.scheduling.policy import MODES, Policy, mode
 from lab.workload.request import Request, Workload
@@ -113,8 +113,7 @@ def test_stop_tokens_end_each_row_at_its_own_step_in_any_order_of_rows():
                 context=100,
                 stop_ids=frozenset({49_999}),
             )
-            for _ in race([lane]):
-                pass
+            to_the_end([lane])
             assert [len(lane.record().answers()[i]) for i in range(3)] == list(order)
 
 
@@ -289,8 +288,7 @@ def test_however_a_batch_is_scattered_everybody_is_served_once_and_no_group_over
     )
     work, executor = Workload("w", requests), ScriptedExecutor(_weights_and_rows)
     lane = Lane(mode(name, size), work, executor, kv_budget=budget, context=10_000, groups=groups, scattered=True)
-    for _ in race([lane]):
-        pass
+    to_the_end([lane])
     assert executor.cached == {}
     check_lane(work, lane.record(), complete=True)
     assert {i: len(answer) for i, answer in lane.record().answers().items()} == {
@@ -339,8 +337,7 @@ def test_expanding_runs_of_steps_gives_the_same_as_single_steps(rows, name, size
             context=10_000,
             groups=groups,
         )
-        for _ in race([lane]):
-            pass
+        to_the_end([lane])
         both.append((sorted(single_steps(lane.record().columns)), lane.record().answers(), executor.calls))
     (steps, tokens, calls), (steps_many, tokens_many, calls_many) = both
     assert steps_many == steps
@@ -365,8 +362,7 @@ def test_the_lane_furthest_behind_acts_next(lanes):
     pool = {}
     for i, name in enumerate(MODES):
         pool[name] = Lane(mode(name, 3), work, noting(name, (i + 1) / 16), kv_budget=1000, context=100)
-    for _ in race(list(pool.values())):
-        pass
+    to_the_end(list(pool.values()))
     assert [time for time, _ in order] == sorted(time for time, _ in order)
     assert {name for _, name in order} == set(MODES)
 
@@ -376,8 +372,7 @@ def test_a_race_gives_each_lane_the_record_it_has_alone(lanes):
     pool = [
         Lane(mode(name, 3), work, ScriptedExecutor(lambda step: 0.1), kv_budget=1000, context=100) for name in MODES
     ]
-    for _ in race(pool):
-        pass
+    to_the_end(pool)
     for lane in pool:
         assert lane.record() == lanes.run(lane.policy, work, 0.1, kv_budget=1000).record()
 

@@ -7,7 +7,7 @@ import pytest
 from lab.analysis.checks import check_lane
 from lab.engine.scripted import ScriptedExecutor
 from lab.run.lanes import RunSpec, build_lanes
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.scheduling.policy import mode
 from lab.spec.model_shape import WELL_KNOWN
 from lab.workload.request import Request, Workload
@@ -51,8 +51,7 @@ def _work(count=12):
 
 def _run(spec, engine):
     lanes = build_lanes(spec, spec.workload, engine)
-    for _ in race(lanes):
-        pass
+    to_the_end(lanes)
     for lane in lanes:
         check_lane(spec.workload, lane.record(), complete=True)
     return lanes

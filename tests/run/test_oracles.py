@@ -19,7 +19,7 @@ from lab.analysis.series import batches
 from lab.analysis.timeline import RequestTimes, request_times
 from lab.engine.step import Horizon, Outcome, Step
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import LaneRecord
 from lab.scheduling.policy import Policy, mode
 from lab.workload import arrivals
@@ -53,8 +53,7 @@ def serve(
     )
     workload = Workload("oracle", tuple(requests))
     lane = Lane(policy, workload, Predicted(seconds), kv_budget=10**9, context=10**9)
-    for _ in race([lane]):
-        pass
+    to_the_end([lane])
     return workload, lane.record()
 
 

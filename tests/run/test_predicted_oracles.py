@@ -13,7 +13,7 @@ import pytest
 from lab.analysis.timeline import request_times
 from lab.engine.cost_model import KNOTS, Cost, CostModel, PredictedExecutor, Sizes
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import LaneRecord
 from lab.scheduling.order import Order
 from lab.scheduling.policy import Policy, mode
@@ -35,8 +35,7 @@ def predicted(policy: Policy, times, lengths, cost: Cost, prompts=None) -> tuple
     )
     workload = Workload("oracle", requests)
     lane = Lane(policy, workload, PredictedExecutor(cost, 10**12), kv_budget=10**9, context=10**9)
-    for _ in race([lane]):
-        pass
+    to_the_end([lane])
     return workload, lane.record()
 
 

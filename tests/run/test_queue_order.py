@@ -9,7 +9,7 @@ from lab.analysis.fairness import passed_over, starved
 from lab.analysis.timeline import request_times
 from lab.engine.scripted import ScriptedExecutor
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import LaneRecord
 from lab.scheduling.order import Order, Waiting, bucket_of, effective_priority
 from lab.scheduling.policy import MODES, Policy, mode
@@ -30,8 +30,7 @@ def workload(*rows: tuple[float, int, int], new: int = 2) -> Workload:
 def serve(policy: Policy, work: Workload, seconds: float = 0.05, **options) -> LaneRecord:
     room = {"kv_budget": 100_000, "context": 10_000} | options
     lane = Lane(policy, work, ScriptedExecutor(lambda step: seconds), **room)
-    for _ in race([lane]):
-        pass
+    to_the_end([lane])
     check_lane(work, lane.record(), complete=True)
     return lane.record()
 
@@ -122,8 +121,7 @@ def test_one_that_ages_past_another_for_which_seats_are_held_is_let_in_at_that_v
     policy = Policy("any", 4, 0.0, refill=True, padded=False, overtake_limit=0.0, order=order)
     executor = ScriptedExecutor(lambda step: 0.25, many=many)
     lane = Lane(policy, work, executor, kv_budget=110, context=1000)
-    for _ in race([lane]):
-        pass
+    to_the_end([lane])
     assert [(start, left) for start, left, _ in dispatches(lane.record())] == [(0.0, [0]), (1.5, [1]), (10.0, [2])]
 
 
@@ -182,8 +180,7 @@ def duration(step) -> float:
 def lane_of(policy: Policy, work: Workload, *, many: bool = False, groups: int = 1, budget: int = 120) -> Lane:
     executor = ScriptedExecutor(duration, many=many)
     lane = Lane(policy, work, executor, kv_budget=budget, context=10_000, groups=groups)
-    for _ in race([lane]):
-        pass
+    to_the_end([lane])
     assert executor.cached == {}
     return lane
 

@@ -6,7 +6,7 @@ import pytest
 
 from lab.engine.scripted import ScriptedExecutor
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import Provenance, RunRecord
 from lab.run.record_file import from_json, to_json
 from lab.scheduling.policy import mode
@@ -17,8 +17,7 @@ from lab.workload.request import Request, Workload
 def content():
     work = Workload("own", (Request(0, 0.0, 3, prompt="hi", prompt_ids=(1, 2), output_tokens=3),))
     lane = Lane(mode("none"), work, ScriptedExecutor(lambda step: 0.1), kv_budget=99, context=99)
-    for _ in race([lane]):
-        pass
+    to_the_end([lane])
     origin = Provenance("measured", "m", "1", "fp32", "cpu", 1, (), "", "2026-01-01T00:00:00+00:00", 1, 1)
     made = json.loads(to_json(RunRecord(origin, work, (lane.record(),), token_bytes=((1, "41"),))))
     assert from_json(json.dumps(made))

@@ -73,7 +73,7 @@ def test_the_file_is_strict_json(record):
 def test_any_run_survives_the_way_to_disk_and_back(outputs, name, bandwidth, text):
     from lab.engine.scripted import ScriptedExecutor
     from lab.run.lane import Lane
-    from lab.run.race import race
+    from lab.run.race import to_the_end
     from lab.workload.request import Request, Workload
 
     requests = tuple(
@@ -81,8 +81,7 @@ def test_any_run_survives_the_way_to_disk_and_back(outputs, name, bandwidth, tex
     )
     work = Workload(text or "w", requests)
     lane = Lane(mode(name, 2), work, ScriptedExecutor(lambda step: 0.1), kv_budget=99, context=99)
-    for _ in race([lane]):
-        pass
+    to_the_end([lane])
     record = RunRecord(provenance(read_bytes_per_s=bandwidth), work, (lane.record(),))
     assert from_json(to_json(record)) == record
 

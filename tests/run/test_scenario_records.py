@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lab.engine.scripted import ScriptedExecutor
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import Provenance, RunRecord
 from lab.run.record_file import from_json, load, save, to_json
 from lab.scheduling.order import Order
@@ -31,8 +31,7 @@ def run(workload, order, many, kv_budget):
         )
         for i, name in enumerate(MODES)
     ]
-    for _ in race(lanes):
-        pass
+    to_the_end(lanes)
     kind = "predicted" if many else "measured"
     return RunRecord(replace(ORIGIN, kind=kind), workload, tuple(lane.record() for lane in lanes))
 

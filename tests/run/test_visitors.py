@@ -22,10 +22,11 @@ from lab.run.messages import (
     Run,
 )
 from lab.run.record import Columns, LaneRecord, Provenance, RunRecord
-from lab.run.visitors import TICK, Device, Expectation
+from lab.run.visitors import Expectation
 from lab.scheduling.policy import mode
 from lab.spec.model_shape import WELL_KNOWN
 from lab.workload.request import Request, Workload
+from tests.run.fake_engine import World
 
 MEMORY = Memory(WELL_KNOWN["SmolLM2-135M"], 100, 5_000)
 READY = Ready("fake", "nowhere", "fp32", 1, memory=MEMORY)
@@ -55,42 +56,8 @@ ONE_STEP = Columns(
 )
 
 
-class FakeLink:
-    def __init__(self, listener):
-        self.listener, self.sent, self.closed = listener, [], False
-
-    def send(self, command):
-        self.sent.append(command)
-
-    def close(self):
-        self.closed = True
-
-    def says(self, *reports):
-        for report in reports:
-            self.listener.hear(self, report)
-
-    def dies(self, why="it was killed"):
-        self.listener.ended(self, why)
-
-    @property
-    def running(self):
-        return [c.job for c in self.sent if isinstance(c, Run)]
-
-
-class World:
-    """A device, its links so far and its clock."""
-
-    def __init__(self):
-        self.now, self.links = 0.0, []
-        self.device = Device(Load("fake"), self._start, now=lambda: self.now)
-
-    def _start(self, listener):
-        self.links.append(FakeLink(listener))
-        return self.links[-1]
-
-    @property
-    def link(self):
-        return self.links[-1]
+class Visited(World):
+    """With runs in line."""
 
     def ready(self):
         self.link.says(READY)
@@ -102,19 +69,13 @@ class World:
     def state(self, job):
         return self.device.look(job).state
 
-    def wait(self, seconds):
-        """As the reaper sees it."""
-        for _ in range(seconds):
-            self.now += TICK
-            self.device.reap()
-
     def finish(self, job):
         self.link.says(JobEvent(job, Started(RECORD)), JobEvent(job, Finished(RECORD)))
 
 
 @pytest.fixture
 def world():
-    made = World()
+    made = Visited()
     yield made
     made.device.close()
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lab.scheduling.decide import Admit, Decode, Reason, View, Wait, decide
 from lab.scheduling.order import (
     FIRST_COME,
     PRESETS,
@@ -19,7 +20,7 @@ from lab.scheduling.order import (
     nearest_first,
     ranked,
 )
-from lab.scheduling.policy import MODES, Admit, Decode, Policy, Reason, View, Wait, decide, mode
+from lab.scheduling.policy import MODES, Policy, mode
 
 INF = math.inf
 USUAL = (128, 512)

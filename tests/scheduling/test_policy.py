@@ -4,8 +4,9 @@ import math
 
 import pytest
 
+from lab.scheduling.decide import Admit, Decode, Reason, View, Wait, decide
 from lab.scheduling.order import Waiting
-from lab.scheduling.policy import MODES, Admit, Decode, Policy, Reason, View, Wait, decide, mode
+from lab.scheduling.policy import MODES, Policy, mode
 
 INF = math.inf
 

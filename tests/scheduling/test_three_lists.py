@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from lab.scheduling.decide import Admit, Reason, View, Wait, decide
 from lab.scheduling.order import Order, Waiting
-from lab.scheduling.policy import Admit, Reason, View, Wait, decide, mode
+from lab.scheduling.policy import mode
 
 OURS = mode("dynamic", 4, 0.1, Order((128, 512)))
 NAIVE = replace(OURS, name="three lists", three_lists=True)

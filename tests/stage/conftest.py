@@ -2,9 +2,7 @@
 
 import json
 import math
-import os
 import random
-import shutil
 import threading
 from collections.abc import Sequence
 from functools import partial
@@ -21,7 +19,7 @@ from lab.report.stage_data import whole
 from lab.report.words import texts
 from lab.run.group import Home
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import Provenance, RunRecord
 from lab.scheduling.policy import MODES, Policy, mode
 from lab.ui.routes import read_marks, run_answer
@@ -81,8 +79,7 @@ def make_record(
         )
         for i, policy in enumerate(policies)
     ]
-    for _ in race(lanes):
-        pass
+    to_the_end(lanes)
     used = sorted({token for lane in lanes for token in lane.record().columns.token})
     return RunRecord(
         provenance=Provenance(
@@ -142,22 +139,6 @@ def records():
 def demo(records):
     """Sixteen requests, four modes, a KV budget that is felt."""
     return records.make(records.workload(16, 12.0), records.four(), kv_budget=700)
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    """Debian's Chromium; tests that need it are skipped where there is none, but not in CI."""
-    path = shutil.which("chromium")
-    if path is None and os.environ.get("CI") == "true":
-        pytest.fail("no chromium found")
-    if path is None:
-        pytest.skip("no chromium on this machine: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 class Site:

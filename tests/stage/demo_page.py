@@ -3,7 +3,7 @@
 import streamlit as st
 from demo_device import device
 
-from lab.report.stage_payload import Knob, Source
+from lab.report.stage_payload import Knob, Source, stage_payload
 from lab.run.lanes import RunSpec
 from lab.scheduling.policy import MODES, mode
 from lab.ui.stage import stage
@@ -26,12 +26,8 @@ if "run" not in st.session_state:
     st.session_state.run = start()
 st.session_state.reruns = st.session_state.get("reruns", -1) + 1
 st.button("Rerun", type="tertiary")
-stage(
-    [Source(st.session_state.run, situation="demo")],
-    "en",
-    knobs=[Knob("max_batch_size", (1, 2, 4, 8), 4), Knob("max_queue_delay_ms", tuple(range(0, 501, 10)), 100)],
-    revision="1",
-)
+knobs = [Knob("max_batch_size", (1, 2, 4, 8), 4), Knob("max_queue_delay_ms", tuple(range(0, 501, 10)), 100)]
+stage(stage_payload([Source(st.session_state.run, situation="demo")], "en", knobs=knobs, revision="1"))
 result = st.session_state.stage
 st.text(f"finished: {st.session_state.get('done', result.get('finished'))} reruns: {st.session_state.reruns}")
 st.text(f"knobs: {result.get('knobs')}")

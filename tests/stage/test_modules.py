@@ -8,8 +8,9 @@ import pytest
 from lab.report.stage_assets import FOLDER, modules, stage_css, stage_js
 from lab.report.words import LANGUAGES, texts
 from lab.run.line import Why
+from lab.scheduling.decide import Reason
 from lab.scheduling.hybrid import RULES
-from lab.scheduling.policy import MODES, Reason
+from lab.scheduling.policy import MODES
 
 KINDS = ("left", "refilled", "finished", "memory")
 DISPATCHED = (

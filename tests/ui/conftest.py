@@ -12,7 +12,7 @@ from lab.engine.scripted import ScriptedExecutor
 from lab.run.engine_process import EngineProcess
 from lab.run.lane import Lane
 from lab.run.messages import Load
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import Provenance, RunRecord
 from lab.run.visitors import Device
 from lab.scheduling.policy import MODES, mode
@@ -86,8 +86,7 @@ def make_record():
             )
             for m in modes
         ]
-        for _ in race(lanes):
-            pass
+        to_the_end(lanes)
         origin = Provenance(
             "measured", model, "1", "fp32", "no device", 2, (), "", "2026-01-02T03:04:05+00:00", 100, 1000
         )

@@ -1,7 +1,6 @@
 """The whole lab in a real browser: the server, the engine's process, the real model, a small scenario."""
 
 import os
-import shutil
 import signal
 
 import pytest
@@ -9,25 +8,7 @@ import pytest
 from lab.scheduling.policy import MODES
 from tests.ui.visitor import REAL, engines, served
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 RUN_MS = 240_000
-
-
-@pytest.fixture(scope="module")
-def browser():
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        sentence = f"no browser found; looked for {', '.join(BROWSERS)}"
-        if os.environ.get("CI") == "true":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        flags = ["--no-sandbox"] if os.geteuid() == 0 else []
-        started = playwright.chromium.launch(executable_path=found, args=flags)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +25,12 @@ def address(lab):
 
 
 @pytest.fixture
-def visit(browser, address):
+def visit(chromium, address):
     """Opens the page in a fresh tab; afterwards the tab must have asked nobody else and complained of nothing."""
     complaints, hosts, contexts = [], set(), []
 
     def open_tab(query, ready=".st-key-run button", **options):
-        contexts.append(browser.new_context(**options))
+        contexts.append(chromium.new_context(**options))
         tab = contexts[-1].new_page()
         tab.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
         tab.on("pageerror", lambda error: complaints.append(str(error)))

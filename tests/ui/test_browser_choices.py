@@ -9,7 +9,6 @@ from tests.ui.test_browser import (
     SMALL,
     STAGE,
     address,
-    browser,
     press_run,
     runs_of,
     visit,

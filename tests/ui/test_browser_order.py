@@ -3,7 +3,7 @@
 # ruff: noqa: F401, F811 - fixtures come from the other module
 from pathlib import Path
 
-from tests.ui.test_browser import RUN_MS, STAGE, address, browser, lab, press_run, visit
+from tests.ui.test_browser import RUN_MS, STAGE, address, lab, press_run, visit
 
 SCREEN = {"width": 1280, "height": 720}
 TRACE = Path(__file__).resolve().parents[2] / "assets" / "traces" / "azure2023_conv_from_60s.csv"

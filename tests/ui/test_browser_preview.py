@@ -1,9 +1,8 @@
 """A knob in hand, in a real browser: predicted lanes while it moves, measured ones after it was let go."""
 
-# ruff: noqa: F401, F811 - the fixture comes from the other module
 import pytest
 
-from tests.ui.test_browser import STAGE, browser
+from tests.ui.test_browser import STAGE
 from tests.ui.visitor import SCRIPTED, served
 
 KINDS = f"{STAGE}?.shown.map(({{ run }}) => run.kind).join()"
@@ -19,9 +18,9 @@ def lab():
 
 
 @pytest.fixture
-def tab(browser, lab):
+def tab(chromium, lab):
     complaints = []
-    context = browser.new_context(viewport={"width": 1280, "height": 720}, locale="en-US")
+    context = chromium.new_context(viewport={"width": 1280, "height": 720}, locale="en-US")
     page = context.new_page()
     page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -2,8 +2,6 @@
 
 import csv
 import io
-import os
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -58,21 +56,13 @@ def test_a_run_can_be_kept_and_set_beside_another(page, wait_for):
 
 
 @pytest.fixture
-def tab():
+def tab(chromium):
     """On a server with a scripted engine."""
-    path = shutil.which("chromium")
-    if path is None and os.environ.get("CI") == "true":
-        pytest.fail("no chromium found")
-    if path is None:
-        pytest.skip("no chromium on this machine: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright, served(SCRIPTED) as (_, host):
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    with served(SCRIPTED) as (_, host):
+        page = chromium.new_page(viewport={"width": 1280, "height": 900}, accept_downloads=True)
         page.goto(f"http://{host}/?scenario=own&batch=2")
         yield page
-        browser.close()
+        page.close()
 
 
 def test_ten_of_ten_downloads_while_a_run_is_live_give_the_same_whole_file(tab):

@@ -1,7 +1,6 @@
 """Every lesson walked to its end in a real browser, in both languages; the engine has a script in it."""
 
 # ruff: noqa: F401, F811 - fixtures come from the other module
-import os
 import re
 
 import pytest
@@ -10,7 +9,7 @@ from lab.lesson.lesson import lessons
 from lab.lesson.recorded import recorded_scene
 from lab.lesson.text import lesson_text
 from lab.report.words import Words
-from tests.ui.test_browser import address, browser
+from tests.ui.test_browser import address
 from tests.ui.visitor import SCRIPTED, served
 
 WIDE = {"width": 1280, "height": 720}
@@ -26,7 +25,7 @@ def lab():
 
 
 @pytest.fixture
-def opened(browser, address):
+def opened(chromium, address):
     """Opens a page by its path and query in a fresh tab; afterwards no tab may have complained."""
     complaints, contexts = [], []
 
@@ -36,7 +35,7 @@ def opened(browser, address):
             complaints.append(message.text)
 
     def open_tab(path, **options):
-        contexts.append(browser.new_context(viewport=WIDE, **options))
+        contexts.append(chromium.new_context(viewport=WIDE, **options))
         tab = contexts[-1].new_page()
         tab.on("console", hear)
         tab.on("pageerror", lambda error: complaints.append(str(error)))
@@ -106,7 +105,6 @@ def step_is_locked(tab, text, step):
     return locked.count() > 0
 
 
-@pytest.mark.skipif("WALK_LESSONS" not in os.environ, reason="set WALK_LESSONS=1: a minute on a quiet machine")
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_lesson_can_be_walked_to_its_end(opened, language):
     words = Words(language)

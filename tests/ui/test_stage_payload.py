@@ -7,7 +7,7 @@ from lab.engine.scripted import ScriptedExecutor
 from lab.report.stage_data import whole
 from lab.report.stage_payload import Knob, Source, stage_payload
 from lab.run.lane import Lane
-from lab.run.race import race
+from lab.run.race import to_the_end
 from lab.run.record import Provenance, RunRecord
 from lab.scheduling.policy import MODES, mode
 from lab.workload.request import Request, Workload
@@ -22,8 +22,7 @@ def record() -> RunRecord:
         Lane(mode(name, 2), WORKLOAD, ScriptedExecutor(lambda step: 0.5), kv_budget=50, context=99)
         for name in MODES
     ]
-    for _ in race(lanes):
-        pass
+    to_the_end(lanes)
     provenance = Provenance(
         kind="measured", model="m", revision="", dtype="", device="", threads=1, versions=(), commit="",
         created="", weight_bytes=1, kv_bytes_per_token=10,
