@@ -35,6 +35,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.loop:
+        _check_loop(options)
         return _loop(options)
     check_repeats(options.repeats, FEWEST_REPEATS)
     from lab.engine.loaded import load_engine
@@ -49,6 +50,15 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(bench_text(result))
     return 0
+
+
+def _check_loop(options: argparse.Namespace) -> None:
+    """The loop is timed with predicted steps, so what concerns a model and its repeats would go unheard."""
+    usual = {"model": DEFAULT_MODEL, "device": "auto", "dtype": "auto", "repeats": FEWEST_REPEATS}
+    for name, value in (*usual.items(), ("no_peers", False)):
+        if getattr(options, name) != value:
+            option = f"--{name.replace('_', '-')}"
+            raise ValueError(f"{option} does not go with --loop, which runs no model and no peers")
 
 
 def _loop(options: argparse.Namespace) -> int:

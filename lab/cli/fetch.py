@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from lab.cli.options import path
+from lab.cli.places import check_folder
 from lab.cli.progress import ProgressLine
 
 
@@ -21,6 +22,7 @@ def add_to(commands: Any) -> None:
 
 
 def fetch(options: argparse.Namespace) -> int:
+    check_folder("--to", options.to)
     from lab.engine import fetch as engine_fetch
 
     with ProgressLine() as progress:

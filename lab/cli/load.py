@@ -16,6 +16,7 @@ from lab.cli.load_options import FEWEST, SCENARIO, numbers, people, usual_users,
 from lab.cli.load_text import load_text
 from lab.cli.options import add_run_options, check_repeats, engine_of, path, spec_of
 from lab.cli.output import print_json
+from lab.cli.places import check_folder
 from lab.cli.predict import calibration_for
 from lab.cli.progress import ProgressLine
 from lab.engine.coder import Coder
@@ -52,9 +53,9 @@ def add_to(commands: Any) -> None:
     add("--rates", type=numbers(float), metavar="A,B", help="requests per second, the same for every mode")
     add("--users", type=numbers(int), metavar="A,B", help="closed loop: numbers of users (with --closed-loop)")
     add("--closed-loop", action="store_true", help="users who ask again after their answer: 1, 2, 4 … 2 batches")
-    add("--think-ms", type=float, default=0.0, metavar="MS", help="closed loop: before asking again (default: 0)")
+    add("--think-ms", type=float, metavar="MS", help="closed loop: before asking again (default: 0)")
     add("--repeats", type=int, default=1, metavar="N", help="each with a seed of its own (default: 1)")
-    add("--minutes", type=float, default=MINUTES, metavar="M", help=f"then leave loads out (default: {MINUTES:g})")
+    add("--minutes", type=float, metavar="M", help=f"then leave loads out (default: {MINUTES:g})")
     add("--predicted", action="store_true", help="from a calibration (see calibrate), in place of measuring")
     add("--out", type=path, metavar="DIR", help="write load.csv and load.html")
     command.set_defaults(command=run)
@@ -62,8 +63,6 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     _check(options)
-    if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)  # now, not after minutes of measuring
     with ProgressLine() as progress:
         sweep = _sweep(options, progress)
     words = Words("en")
@@ -78,29 +77,34 @@ def run(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     check_repeats(options.repeats, 1)
-    if not options.minutes > 0:
+    if options.minutes is not None and not options.minutes > 0:
         raise ValueError(f"--minutes is {options.minutes:g}; it must be above 0")
+    if options.minutes is not None and options.predicted:
+        raise ValueError("--minutes is for measuring; a prediction takes none")
     for rate in options.rates or ():
         if not MIN_RATE <= rate <= MAX_RATE:
             raise ValueError(f"--rates has {rate:g}; a rate lies between {MIN_RATE} and {MAX_RATE:g} per second")
-    if not 0 <= options.think_ms <= MOST_THINK_MS:
+    if options.requests is not None and options.requests < 1:
+        raise ValueError(f"--requests is {options.requests}; it must be at least 1")
+    if options.think_ms is not None and not 0 <= options.think_ms <= MOST_THINK_MS:
         raise ValueError(f"--think-ms is {options.think_ms:g}; it must lie between 0 and {MOST_THINK_MS:,}")
     for name in ("scatter", "free_eos"):
         if getattr(options, name):
             option = f"--{name.replace('_', '-')}"
             raise ValueError(f"{option} does not go with load: every run does the same work in whole batches")
-    if options.users and not options.closed_loop:
-        raise ValueError("--users is for a closed loop; add --closed-loop")
-    if options.closed_loop and (options.rates or options.scenario or options.prompts or options.trace):
+    for name in ("users", "think_ms"):
+        if getattr(options, name) is not None and not options.closed_loop:
+            raise ValueError(f"--{name.replace('_', '-')} is for a closed loop; add --closed-loop")
+    others = (options.rates, options.request_rate, options.scenario, options.prompts, options.trace)
+    if options.closed_loop and any(other is not None for other in others):
         raise ValueError("--closed-loop asks its own questions at its users' pace; leave out rates and requests")
-    if options.out is not None and options.out.exists() and not options.out.is_dir():
-        raise ValueError(f"--out is {options.out}, which is a file; name a folder")
+    check_folder("--out", options.out)
 
 
 def _sweep(options: argparse.Namespace, progress: ProgressLine) -> Sweep:
     seeds = [options.seed + i for i in range(options.repeats)]
     specs = [spec_of(with_requests(options, seed)) for seed in seeds]
-    policies, budget_s = specs[0].policies, math.inf if options.predicted else 60 * options.minutes
+    policies, budget_s = specs[0].policies, math.inf if options.predicted else 60 * (options.minutes or MINUTES)
     if not options.closed_loop:
         cut_of(policies, min(len(spec.workload.requests) for spec in specs))  # before a model is loaded
     serve, source, ready = _device(options, specs[0], progress)
@@ -110,7 +114,7 @@ def _sweep(options: argparse.Namespace, progress: ProgressLine) -> Sweep:
         def asking(users: int, seed: int) -> Workload:
             return ready(people(options, users, seed))
 
-        users, think_s = options.users or usual_users(options.max_batch_size), options.think_ms / 1000
+        users, think_s = options.users or usual_users(options.max_batch_size), (options.think_ms or 0.0) / 1000
         return closed_loop(
             policies, asking, seeds, serve, source, report, users=users, think_s=think_s, budget_s=budget_s
         )
@@ -138,6 +142,7 @@ def _device(options: argparse.Namespace, spec: RunSpec, progress: ProgressLine) 
 
 
 def _write(sweep: Sweep, words: Words, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "load.csv", csv_text(load_rows(sweep)))
     write_whole(folder / "load.html", load_html(sweep, words))
     print(f"written to {folder}", file=sys.stderr)

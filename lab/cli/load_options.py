@@ -20,19 +20,24 @@ def with_requests(options: argparse.Namespace, seed: int) -> argparse.Namespace:
     """What was not named: the scenario, how many requests, and some rate where a scenario has none."""
     given: dict[str, Any] = {"seed": seed}
     if not options.prompts:
-        given["requests"] = options.requests or max(FEWEST, BATCHES * options.max_batch_size)
+        usual = max(FEWEST, BATCHES * options.max_batch_size)
+        given["requests"] = usual if options.requests is None else options.requests
     if not options.trace:
         name = options.scenario or ("own" if options.prompts else SCENARIO)
         timeless = name in SCENARIOS and SCENARIOS[name].rate is None and SCENARIOS[name].trace is None
-        given |= {"scenario": name, "request_rate": options.request_rate or (RATE if timeless else None)}
+        given["scenario"] = name
+        if timeless and options.request_rate is None:
+            given["request_rate"] = RATE
     return argparse.Namespace(**vars(options) | given)
 
 
 def people(options: argparse.Namespace, users: int, seed: int) -> Workload:
     """Each asks as often as it takes for the same number of questions, and at least four times."""
     most = max(options.max_batch_size, users)
-    count = max(options.requests or FEWEST, BATCHES * most)
-    return closed_loop(users, -(-count // users), options.think_ms / 1000, max_new_tokens=USER_TOKENS, seed=seed)
+    count = max(FEWEST if options.requests is None else options.requests, BATCHES * most)
+    return closed_loop(
+        users, -(-count // users), (options.think_ms or 0.0) / 1000, max_new_tokens=USER_TOKENS, seed=seed
+    )
 
 
 def usual_users(seats: int) -> list[int]:

@@ -8,7 +8,7 @@ from lab.report.load import little, load_remarks, seconds
 from lab.report.words import Words
 
 _HEAD = (
-    f"{'':24}{'tok/s':>8}{'P50, s':>9}{'P99, s':>9}{'TTFT P50':>10}{'queue P50':>11}{'batch':>7}"
+    f"{'':24}{'tok/s':>8}{'P50, s':>9}{'P99, s':>9}{'TTFT P50':>10}{'queue P50':>11}{'mean batch':>12}"
     f"{'L':>10}{'λ, 1/s':>9}{'W, s':>9}{'λ × W':>10}"
 )
 
@@ -17,7 +17,7 @@ def load_text(sweep: Sweep, words: Words) -> str:
     lines = [load_settings(sweep, words)]
     for curve in sweep.curves:
         lines += ["", *_block(curve, sweep, words)]
-    return "\n".join([*lines, "", *load_remarks(sweep, words)])
+    return "\n".join([*lines, "", words("load.mean_batch"), *load_remarks(sweep, words)])
 
 
 def _block(curve: Curve, sweep: Sweep, words: Words) -> list[str]:
@@ -33,7 +33,7 @@ def _row(cell: Cell, knee: bool, sweep: Sweep, words: Words) -> str:
     mark = f"  ◄ {words('load.knee')}" if knee else ""
     return (
         f"  {load_told(cell, sweep, words):22}{cell.throughput:8.1f}{p50:9.2f}{p99:9.2f}{ttft:10.2f}{queue:11.2f}"
-        f"{cell.middle(_batch):7.1f}{present:10.3f}{rate:9.3f}{stay:9.3f}{product:10.3f}{mark}"
+        f"{cell.middle(_batch):12.1f}{present:10.3f}{rate:9.3f}{stay:9.3f}{product:10.3f}{mark}"
     )
 
 

@@ -43,7 +43,13 @@ def add_order_options(command: argparse.ArgumentParser) -> None:
 
 
 def order_of(options: argparse.Namespace) -> Order:
+    """ValueError, beside what is no order, for an option that would have no effect on this one."""
     limit = options.bucket_wait_limit_ms
+    if limit is not None and not options.buckets:
+        raise ValueError(f"--bucket-wait-limit-ms {limit:g} is of length buckets; name them with --buckets")
+    if options.ageing != FIRST_COME.ageing and options.order != "priority":
+        said = "off" if options.ageing is None else f"{options.ageing:g}"
+        raise ValueError(f"--ageing {said} is of priorities; add --order priority")
     return Order(
         boundaries=options.buckets,
         by_priority=options.order == "priority",

@@ -44,16 +44,38 @@ def run(options: argparse.Namespace) -> int:
 
 
 def calibration_for(options: argparse.Namespace) -> Calibration:
-    """The newest of this model (and precision, where one is asked for). Its device is whatever it was made on."""
+    """The newest of this model, and of the device and precision where these are asked for.
+
+    ValueError where there is none, with those that there are; and for answers that end by themselves.
+    """
     if options.device not in ("auto", "cpu", "cuda"):
         raise ValueError(f"device is {options.device!r}; it must be 'auto', 'cpu' or 'cuda'")
-    for calibration in kept():
-        p = calibration.provenance
-        if _names(options.model, calibration) and options.dtype in ("auto", p.dtype):
+    check_lengths_known(options)
+    found = kept()
+    for calibration in found:
+        if _names(options.model, calibration) and _made_on(options, calibration):
             return calibration
-    asked = f" --dtype {options.dtype}" if options.dtype != "auto" else ""
-    command = f"python -m lab calibrate --model {options.model}{asked}"
-    raise ValueError(f"no calibration of {options.model!r} is kept here; run {command}")
+    asked = [f" --{name} {given}" for name in ("device", "dtype") if (given := getattr(options, name)) != "auto"]
+    command = f"python -m lab calibrate --model {options.model}{''.join(asked)}"
+    there = f"those kept are of {'; '.join(map(_said, found))}" if found else "none is kept here"
+    wanted = f"{options.model!r}{' with' if asked else ''}{''.join(asked)}"
+    raise ValueError(f"there is no calibration of {wanted}: {there}; run {command}")
+
+
+def check_lengths_known(options: argparse.Namespace) -> None:
+    """ValueError where answers are to end by themselves: nobody computes what they say."""
+    if options.free_eos:
+        raise ValueError("--free-eos needs a model that answers; a prediction takes the known lengths of answers")
+
+
+def _made_on(options: argparse.Namespace, calibration: Calibration) -> bool:
+    made = {"device": calibration.device_type, "dtype": calibration.provenance.dtype}
+    return all(getattr(options, name) in ("auto", value) for name, value in made.items())
+
+
+def _said(calibration: Calibration) -> str:
+    p = calibration.provenance
+    return f"{p.model} in {p.dtype} on {calibration.device_type or 'a device not named'} ({p.device})"
 
 
 def _names(model: str, calibration: Calibration) -> bool:

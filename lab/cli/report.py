@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.cli.options import path
+from lab.cli.places import check_file, check_folder
 from lab.cli.run_files import write_run
 from lab.report.browser import find_browser
 from lab.report.charts.style import picture_name
@@ -25,11 +26,11 @@ def add_to(commands: Any) -> None:
     add("records", nargs="+", type=path, metavar="RECORD", help="one record.json, or two to four to be compared")
     add("--out", type=path, metavar="FILE", help="one HTML file that needs no network")
     add("--charts", type=path, metavar="DIR", help="a picture of each chart; needs a Chrome or Chromium")
-    add("--format", default=",".join(FORMATS), metavar="A,B", help=f"of the pictures: {', '.join(FORMATS)} (both)")
+    add("--format", metavar="A,B", help=f"of the pictures: {', '.join(FORMATS)} (both)")
     add(
         "--data", type=path, metavar="DIR", help="record.json and its tables, of each record in a folder of its own"
     )
-    add("--language", choices=LANGUAGES, default=LANGUAGES[0], help="of report and charts (default: en)")
+    add("--language", choices=LANGUAGES, help="of report and charts (default: en)")
     command.set_defaults(command=report)
 
 
@@ -37,8 +38,9 @@ def report(options: argparse.Namespace) -> int:
     """What needs no browser is written first."""
     if not (options.out or options.charts or options.data):
         raise ValueError("nothing to write was named; give --out FILE, --charts DIR or --data DIR")
-    formats = _formats(options.format)
-    records, words = [load(file) for file in options.records], Words(options.language)
+    _check(options)
+    formats = _formats(options.format or ",".join(FORMATS))
+    records, words = [load(file) for file in options.records], Words(options.language or LANGUAGES[0])
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(options.out, report_html(records, words))
@@ -48,6 +50,17 @@ def report(options: argparse.Namespace) -> int:
     if options.charts:
         _write_charts(records, formats, options.charts, words)
     return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    """What is named could be written, and nothing is asked for that would go unheard."""
+    check_file("--out", options.out)
+    check_folder("--charts", options.charts)
+    check_folder("--data", options.data)
+    if options.format is not None and not options.charts:
+        raise ValueError(f"--format {options.format} is of pictures; name their folder with --charts DIR")
+    if options.language is not None and not (options.out or options.charts):
+        raise ValueError(f"--language {options.language} is of report and charts; tables have none")
 
 
 def _formats(text: str) -> list[str]:

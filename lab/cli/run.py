@@ -9,6 +9,7 @@ from typing import Any
 from lab.analysis.checks import check_lane
 from lab.cli.options import add_run_options, add_slo_options, engine_of, path, slo_of, spec_of
 from lab.cli.output import print_json, run_json, run_text
+from lab.cli.places import check_folder
 from lab.cli.progress import ProgressLine
 from lab.cli.run_files import write_run
 from lab.run.job import run_job
@@ -24,10 +25,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     spec, slo = spec_of(options), slo_of(options)
-    if options.out is not None and options.out.exists() and not options.out.is_dir():
-        raise ValueError(f"--out is {options.out}, which is a file; name a folder")
-    if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)  # now, not after minutes of measuring
+    check_folder("--out", options.out)  # now, not after minutes of measuring
     with ProgressLine() as progress:
         record = run_job(spec, engine_of(options, progress), progress.event)
     for lane in record.lanes:

@@ -23,17 +23,30 @@ def add_to(commands: Any) -> None:
 
 
 def scenarios(options: argparse.Namespace) -> int:
-    if options.scenario or options.prompts:
+    if options.scenario is not None or options.prompts is not None:
         workload = workload_of(options)
         if options.json:
             print_json({"scenario": workload.name, "seed": workload.seed, "requests": _rows(workload)})
         else:
             print(_list(workload))
-    elif options.json:
+        return 0
+    _check_nothing_else(options)
+    if options.json:
         print_json({"scenarios": {s.name: {"about": s.about, "requests": s.requests} for s in SCENARIOS.values()}})
     else:
         print("\n".join(f"{s.name:12} {s.requests:4} requests   {s.about}" for s in SCENARIOS.values()))
     return 0
+
+
+def _check_nothing_else(options: argparse.Namespace) -> None:
+    """The list of all scenarios has no requests that these options could change."""
+    for option, given in (
+        ("--requests", options.requests),
+        ("--request-rate", options.request_rate),
+        ("--seed", options.seed or None),
+    ):
+        if given is not None:
+            raise ValueError(f"{option} {given:g} changes the requests of a scenario; name one, such as chat")
 
 
 def _rows(workload: Workload) -> list[dict[str, Any]]:

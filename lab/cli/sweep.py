@@ -7,9 +7,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from lab.cli.options import add_run_options, check_repeats, engine_of, spec_of
+from lab.cli.order_options import with_priorities
 from lab.cli.output import print_json, share
 from lab.cli.progress import ProgressLine
-from lab.experiments.sweep import Doubling, Size, Sweeper, factors, saturating, sweep
+from lab.experiments.sweep import REQUESTS, Doubling, Size, Sweeper, factors, saturating, sweep
 from lab.experiments.tuner import doublings
 from lab.run.lanes import RunSpec
 from lab.run.prepare import prepare
@@ -36,6 +37,8 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     check_repeats(options.repeats, 1)
     spec = one_policy(options)
+    if options.batch_sizes and options.max_batch_size != LARGEST:
+        raise ValueError(f"--max-batch-size {options.max_batch_size} ends doublings; --batch-sizes names all sizes")
     batch_sizes = options.batch_sizes or doublings(options.max_batch_size)
     with ProgressLine() as progress:
         sweeper = sweeper_of(options, spec, progress)
@@ -54,7 +57,12 @@ def one_policy(options: argparse.Namespace) -> RunSpec:
         raise ValueError(f"--modes is {options.modes!r}; a sweep takes one of them at a time")
     if options.scenario or options.prompts or options.trace:
         return spec
-    return replace(spec, workload=saturating(*([options.requests] if options.requests else [])))
+    if options.request_rate is not None:
+        raise ValueError(
+            f"--request-rate {options.request_rate:g} is of a scenario; name one, or all requests come at once"
+        )
+    made = saturating(REQUESTS if options.requests is None else options.requests)
+    return replace(spec, workload=with_priorities(made, options))
 
 
 def sweeper_of(options: argparse.Namespace, spec: RunSpec, progress: ProgressLine) -> Sweeper:

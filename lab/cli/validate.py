@@ -9,6 +9,7 @@ from lab.analysis.acceptance import FEWEST_REPEATS
 from lab.analysis.accuracy import goal_met
 from lab.cli.options import add_model_options, engine_of, path
 from lab.cli.output import print_json
+from lab.cli.places import check_file
 from lab.cli.progress import ProgressLine
 from lab.cli.validation_text import validation_json, validation_text
 from lab.experiments.validate import REQUESTS, validate
@@ -72,3 +73,4 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError(
             f"--report is {options.report}, and {options.report.parent} is no folder; name a file in one"
         )
+    check_file("--report", options.report)

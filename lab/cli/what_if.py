@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from lab.cli.options import add_slo_options, add_work_options, slo_of, spec_of
 from lab.cli.output import print_json, run_json, run_text
+from lab.cli.predict import check_lengths_known
 from lab.engine.coder import Coder
 from lab.engine.fetch import SMOLLM2, cache_folder, is_whole
 from lab.engine.roofline import Efficiency, Roofline
@@ -44,6 +45,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    check_lengths_known(options)
     efficiency = Efficiency(options.bandwidth_share, options.flop_share, options.host_ms / 1000)
     device = _one_of(ACCELERATORS, options.device, "--device")
     roofline = Roofline(device, _one_of(WELL_KNOWN, options.of, "--of"), efficiency)

@@ -79,6 +79,7 @@ def calibrate(engine: Engine, report: Progress) -> Calibration:
         samples=found.samples,
         held_out=found.held_out,
         error=found.error,
+        device_type=engine.executor.device.type,
     )
 
 

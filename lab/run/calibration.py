@@ -32,6 +32,7 @@ class Calibration:
     fingerprint       of the model in its precision, see lab.engine.loaded.Engine
     folder            where its tokenizer lies; "" for a dummy
     free_bytes        memory that was free for KV cache
+    device_type       "cpu" or "cuda"; "" in a file that does not say
     flops_per_s       operations a second in large products, measured; what shares of it are told by
     samples, held_out steps that were fitted, and of these how many the error was told on, in a fit without them
     error             the median of |predicted / measured − 1| over those held out
@@ -47,6 +48,7 @@ class Calibration:
     samples: int
     held_out: int
     error: float
+    device_type: str = ""
 
     @property
     def reference_step_s(self) -> float:

@@ -6,19 +6,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
 from typing import Literal, NamedTuple
 
 from lab.scheduling.policy import MODES
 from lab.ui.knobs import BOUNDS, DEFAULTS, EDGE, FLAGS, MOST_EDGES, SITUATIONS, TURNS, Bounds, Knobs
 
+KNOBS = tuple(field.name for field in fields(Knobs))
+
 
 class Notice(NamedTuple):
     """What an address held for a knob, and what was taken in its place."""
 
-    kind: Literal["clamped", "unread"]
+    kind: Literal["clamped", "unread", "repeated"]
     knob: str
     given: str
     taken: str
+
+
+def last_of(query: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], list[Notice]]:
+    """An address that says something more than once: the last of each counts, and of a knob that is said."""
+    found = {name: values[-1] for name, values in query.items() if values}
+    repeated = [name for name in KNOBS if len(query.get(name, ())) > 1]
+    return found, [Notice("repeated", name, " & ".join(query[name])[:40], "") for name in repeated]
 
 
 def from_query(query: Mapping[str, str], models: Collection[str] = ()) -> tuple[Knobs, list[Notice]]:

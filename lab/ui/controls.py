@@ -11,7 +11,7 @@ from lab.report.markup import as_code, as_typed
 from lab.report.requests import requests_table
 from lab.report.words import LANGUAGES, Language, Words, language_of
 from lab.run.lanes import RunSpec
-from lab.ui.address import Notice, from_query, to_query
+from lab.ui.address import Notice, from_query, last_of, to_query
 from lab.ui.board import Board
 from lab.ui.device import device
 from lab.ui.fitting import Sum, refused_sentence, show_memory, sum_of
@@ -180,7 +180,9 @@ def _press_run() -> None:
 def _set_from_address() -> None:
     if "notices" in st.session_state:
         return
-    knobs, notices = from_query(st.query_params.to_dict(), other_models())
+    query, repeated = last_of({name: st.query_params.get_all(name) for name in st.query_params})
+    knobs, wrong = from_query(query, other_models())
+    notices = [*repeated, *wrong]
     put_in_session(knobs)
     st.session_state["present"] = st.query_params.get("present") == "1"
     st.session_state["notices"] = [(notice, getattr(knobs, notice.knob)) for notice in notices]

@@ -25,7 +25,7 @@ from lab.cli.main import main
         (["run", "--seed", "-1"], "seed is -1"),
         (["run", "--kv-budget-mb", "0"], "the KV budget is 0.0 MB; it must be more than 0"),
         (["run", "--buckets", "512,128"], "bucket boundaries are [512, 128]; they must be above 0 and increase"),
-        (["run", "--bucket-wait-limit-ms", "-1"], "bucket_wait_limit is -0.001 s"),
+        (["run", "--buckets", "small", "--bucket-wait-limit-ms", "-1"], "bucket_wait_limit is -0.001 s"),
         (["run", "--order", "priority", "--ageing", "-2"], "ageing is -2.0 s; it must be 0 or more and finite"),
         (["run", "--urgent-share", "2"], "the share of urgent requests is 2.0; it must lie between 0 and 1"),
         (["run", "--slo-ttft-ms", "-5"], "the ttft promised is -0.005 s"),
@@ -49,6 +49,28 @@ from lab.cli.main import main
         (["verify-clock", "--repeats", "101"], "--repeats is 101; it must be at most 100"),
         (["predict", "--device", "tpu"], "device is 'tpu'; it must be 'auto', 'cpu' or 'cuda'"),
         (["scenarios", "nope"], "scenario is 'nope'"),
+        (["scenarios", ""], "scenario is ''; it must be one of chat"),
+        (["scenarios", "--requests", "0"], "--requests 0 changes the requests of a scenario; name one"),
+        (["scenarios", "--request-rate", "2"], "--request-rate 2 changes the requests of a scenario; name one"),
+        (["scenarios", "--seed", "7", "--json"], "--seed 7 changes the requests of a scenario; name one"),
+        (["run", "--bucket-wait-limit-ms", "9"], "--bucket-wait-limit-ms 9 is of length buckets; name them"),
+        (["run", "--ageing", "2"], "--ageing 2 is of priorities; add --order priority"),
+        (["run", "--ageing", "off"], "--ageing off is of priorities; add --order priority"),
+        (["sweep", "--requests", "0"], "requests is 0"),
+        (["sweep", "--request-rate", "2"], "--request-rate 2 is of a scenario; name one"),
+        (["tune", "--request-rate", "2"], "--request-rate 2 is of a scenario; name one"),
+        (["sweep", "--batch-sizes", "1,2", "--max-batch-size", "9"], "--max-batch-size 9 ends doublings"),
+        (["load", "--requests", "0"], "--requests is 0; it must be at least 1"),
+        (["load", "--scenario", "equal", "--request-rate", "0"], "rate is 0.0 requests per second"),
+        (["load", "--think-ms", "5"], "--think-ms is for a closed loop; add --closed-loop"),
+        (["load", "--closed-loop", "--request-rate", "5"], "leave out rates and requests"),
+        (["load", "--predicted", "--minutes", "1"], "--minutes is for measuring; a prediction takes none"),
+        (["predict", "--free-eos"], "--free-eos needs a model that answers"),
+        (["what-if", "--free-eos"], "--free-eos needs a model that answers"),
+        (["bench", "--loop", "--repeats", "9"], "--repeats does not go with --loop"),
+        (["bench", "--loop", "--model", "dummy:x"], "--model does not go with --loop"),
+        (["report", "x.json", "--out", "x.html", "--format", "png"], "--format png is of pictures; name"),
+        (["report", "x.json", "--data", "x", "--language", "zh"], "--language zh is of report and charts"),
     ],
 )
 def test_a_wrong_value_is_one_sentence_and_exit_code_two(capsys, arguments, says):
@@ -106,12 +128,51 @@ runpy.run_module("lab", run_name="__main__")
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "lab: interrupted\n")
 
 
-def test_an_out_folder_that_is_a_file_is_refused_before_anything_runs(tmp_path, capsys):
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "--out"],
+        ["load", "--out"],
+        ["report", "x.json", "--charts"],
+        ["report", "x.json", "--data"],
+        ["fetch", "--to"],
+    ],
+)
+def test_a_folder_that_is_a_file_is_refused_before_anything_runs(tmp_path, capsys, arguments):
     file = tmp_path / "taken"
     file.write_text("mine")
-    assert main(["run", "--out", str(file)]) == 2
+    assert main([*arguments, str(file)]) == 2
     assert "which is a file; name a folder" in capsys.readouterr().err
+    assert main([*arguments, str(file / "in" / "it")]) == 2
+    assert f"{file} is a file; name another place" in capsys.readouterr().err
     assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize("arguments", [["report", "x.json", "--out"], ["validate", "--report"]])
+def test_a_file_that_is_a_folder_is_refused_before_anything_runs(tmp_path, capsys, arguments):
+    assert main([*arguments, str(tmp_path)]) == 2
+    assert f"{tmp_path}, which is a folder; name a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "--modes", "turbo"],
+        ["run", "--model", "no-such-folder/"],
+        ["run", "--device", "abacus"],
+        ["load", "--modes", "turbo"],
+        ["load", "--requests", "20"],
+        ["load", "--model", "no-such-folder/"],
+        ["load", "--predicted", "--model", "no-such-model"],
+        ["report", "missing.json"],
+        ["report", "--language", "zh", "missing.json"],
+    ],
+)
+def test_a_wrong_call_leaves_no_folder_behind(tmp_path, capsys, arguments):
+    made = tmp_path / "one" / "two"
+    places = ["--data", str(made), "--charts", str(made)] if arguments[0] == "report" else ["--out", str(made)]
+    assert main([*arguments, *places]) == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_scenarios_lists_them_and_shows_the_requests_of_one(capsys):

@@ -27,7 +27,7 @@ def model(cache_of_the_tests):
     keep(
         Calibration(
             COST, source, shape, fingerprint="made-up", folder="", free_bytes=10**10, flops_per_s=1e11, samples=100,
-            held_out=20, error=0.05,
+            held_out=20, error=0.05, device_type="cpu",
         )
     )  # fmt: skip
     return source.model
@@ -78,6 +78,8 @@ def test_people_get_a_table_with_the_knee_and_the_hint(model, capsys):
     out = capsys.readouterr().out
     assert "Predicted" in out
     assert out.count("◄ knee") == 1
+    assert "mean batch" in out
+    assert "Mean batch: requests that left together, on average over all dispatches." in out
     assert "the whole window of 50 ms for nobody" in out
 
 
@@ -111,6 +113,24 @@ def test_a_wrong_call_is_one_sentence(model, capsys, arguments, says):
     out, err = capsys.readouterr()
     assert out == ""
     assert says in err.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "asked", [["--device", "cuda"], ["--dtype", "bf16"], ["--device", "cpu", "--dtype", "bf16"]]
+)
+def test_a_calibration_of_another_device_or_precision_does_not_answer(model, capsys, asked):
+    for command in (["predict"], ["load", "--predicted"]):
+        assert main([*command, "--model", model, *asked]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert f"there is no calibration of {model!r} with {' '.join(asked)}" in err
+        assert "those kept are of made-up in fp32 on cpu (cpu)" in err
+        assert f"python -m lab calibrate --model {model} {' '.join(asked)}" in err
+
+
+def test_a_calibration_of_the_device_that_is_named_answers(model, capsys):
+    assert main(["predict", "--model", model, "--device", "cpu", "--requests", "4"]) == 0
+    assert "predicted" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("rates", ["fast", "1,-2", "0", "inf", "1,,2"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.scheduling.policy import MODES
-from lab.ui.address import Notice, from_query, to_query
+from lab.ui.address import Notice, from_query, last_of, to_query
 from lab.ui.knobs import BOUNDS, CHANGES, DEFAULTS, FLAGS, SITUATIONS, TURNS, Knobs, turned_by
 from lab.workload.trace.reading import read_trace
 
@@ -116,6 +116,12 @@ def test_boundaries_of_buckets_are_put_in_order_and_in_bounds_and_that_is_said(g
     knobs, notices = from_query({"buckets": given})
     assert knobs.buckets == taken
     assert notices == [Notice("clamped", "buckets", given, ",".join(map(str, taken)))]
+
+
+def test_a_knob_that_an_address_names_twice_takes_the_last_and_says_so():
+    query, notices = last_of({"rate": ["1", "2"], "batch": ["4"], "lang": ["en", "zh"], "modes": []})
+    assert query == {"rate": "2", "batch": "4", "lang": "zh"}
+    assert notices == [Notice("repeated", "rate", "1 & 2", "")]
 
 
 def test_more_boundaries_than_there_are_sliders_for_are_left_out():

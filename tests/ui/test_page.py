@@ -214,6 +214,13 @@ def test_an_address_sets_the_knobs_and_what_is_out_of_bounds_is_clamped_and_said
     assert at.query_params["modes"] == "static,continuous"
 
 
+def test_an_address_that_names_a_knob_twice_is_said_beside_what_is_out_of_bounds(page):
+    at = page(rate=["1", "2"], batch=["4", "99"])
+    assert (at.session_state["rate"], at.session_state["batch"]) == (2, 32)
+    assert "is in the address more than once, `1 & 2`; the lab takes the last" in texts(at)
+    assert "was `99`; the lab takes 32" in texts(at)
+
+
 def test_an_address_makes_no_link_and_no_picture(page):
     at = page(scenario="![x](http://a.test/b.png) `www.e.test`")
     assert "`![x](http://a.test/b.png) ʼwww.e.testʼ`" in at.info[0].value
