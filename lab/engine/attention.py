@@ -21,8 +21,13 @@ def attend(q: Tensor, kv: Tensor, batch: Batch, cached: Sequence[tuple[Tensor, T
     keys and values of each decoding run, see KvPool.reader. Returns [tokens, heads × head_dim].
     """
     done = [_decodes(q, run, *views) for run, views in zip(batch.decodes, cached, strict=True)]
-    done += [_prompts(q, kv, block) for block in batch.prompts]
+    done += over_prompts(q, kv, batch)
     return done[0] if len(done) == 1 else torch.cat(done)
+
+
+def over_prompts(q: Tensor, kv: Tensor, batch: Batch) -> list[Tensor]:
+    """`attend` for the prompts alone, block by block."""
+    return [_prompts(q, kv, block) for block in batch.prompts]
 
 
 def _decodes(q: Tensor, run: DecodeRun, keys: Tensor, values: Tensor) -> Tensor:

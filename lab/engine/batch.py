@@ -20,6 +20,12 @@ from lab.engine.step import Row, Step
 
 # One more attention call takes as long as attending to about so many masked keys (see docs/performance.md).
 CALL_IN_KEYS = 400
+# More tokens than these keep every core busy with torch's operators; the loops run on one.
+MOST_LOOPED = 512
+# µs that a key costs a row's own loop, and torch's attention if one core does it; µs that calling the latter costs.
+LOOPED_KEY = {torch.bfloat16: 0.08, torch.float32: 0.125}
+TORCH_KEY = {torch.bfloat16: 0.2, torch.float32: 0.26}
+TORCH_CALL = 40.0
 
 
 class PromptBlock(NamedTuple):
@@ -59,6 +65,9 @@ class Batch:
                            come first, by slot, then prompts, then filler, which has no slot
     last                   [rows], in the step's order: where each row's last real token lies in the flat list
     kernel_padding         positions computed beyond those asked for: filler, and unused keys of decoding runs
+    decoding               how many rows decode: they are the first of the flat list
+    looped                 few enough tokens for lab.engine.loops. Then decoding rows may attend one by one, and
+                           `decodes` is empty
     """
 
     ids: Tensor
@@ -68,10 +77,12 @@ class Batch:
     prompts: tuple[PromptBlock, ...]
     decodes: tuple[DecodeRun, ...]
     kernel_padding: int
+    decoding: int
+    looped: bool
 
 
-def lay_out(step: Step, dtype: torch.dtype, device: torch.device) -> Batch:
-    """The step's rows as one batch; `dtype` is that of the attention masks."""
+def lay_out(step: Step, dtype: torch.dtype, device: torch.device, looped: bool = False) -> Batch:
+    """The step's rows as one batch; `dtype` is that of the attention masks, `looped` says that there are loops."""
     order = sorted(range(len(step.rows)), key=lambda i: (step.rows[i].prefill, step.rows[i].slot))
     ids: list[int] = []
     positions: list[int] = []
@@ -86,8 +97,11 @@ def lay_out(step: Step, dtype: torch.dtype, device: torch.device) -> Batch:
     decoding = [step.rows[i] for i in order if not step.rows[i].prefill]
     lengths = [step.rows[i].padded_to for i in order if step.rows[i].prefill]
     filler = rounded(len(ids)) - len(ids) if lengths else 0
-    runs = _decode_runs(decoding, dtype, device)
-    masked = sum(run.slots * run.context for run in runs) - sum(row.past + 1 for row in decoding)
+    asked = sum(row.past + 1 for row in decoding)
+    looped = looped and len(ids) + filler <= MOST_LOOPED
+    one_by_one = looped and rows_alone_win(asked, dtype, torch.get_num_threads())
+    runs = [] if one_by_one else _decode_runs(decoding, dtype, device)
+    masked = sum(run.slots * run.context for run in runs) - asked if runs else 0
     return Batch(
         ids=torch.tensor(ids + [0] * filler, device=device),
         positions=torch.tensor(positions + [0] * filler, device=device),
@@ -96,7 +110,14 @@ def lay_out(step: Step, dtype: torch.dtype, device: torch.device) -> Batch:
         prompts=_prompt_blocks(lengths + [filler] * (filler > 0), len(decoding)),
         decodes=tuple(runs),
         kernel_padding=filler + masked,
+        decoding=len(decoding),
+        looped=looped,
     )
+
+
+def rows_alone_win(keys: int, dtype: torch.dtype, threads: int) -> bool:
+    """Is it quicker that each decoding row attends by a loop of its own, on one core, than all in torch's calls?"""
+    return keys * LOOPED_KEY[dtype] <= TORCH_CALL + keys * TORCH_KEY[dtype] / threads
 
 
 def _prompt_blocks(lengths: Sequence[int], start: int) -> tuple[PromptBlock, ...]:

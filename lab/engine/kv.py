@@ -26,6 +26,7 @@ class KvPool:
     ) -> None:
         self.slots = slots
         self.tokens_per_slot = tokens_per_slot
+        self.dtype = dtype
         size = (shape.layers, slots, tokens_per_slot, 2, shape.kv_heads, shape.head_dim)
         self._pool = torch.zeros(size, dtype=dtype, device=device)
         self._flat = self._pool.view(shape.layers, slots * tokens_per_slot, -1).unbind(0)
@@ -33,6 +34,10 @@ class KvPool:
     @property
     def bytes(self) -> int:
         return self._pool.nbytes
+
+    def flat(self, layer: int) -> Tensor:
+        """One layer's keys and values, [slots × tokens_per_slot, 2 × kv_heads × head_dim]."""
+        return self._flat[layer]
 
     def places(self, batch: Batch) -> Tensor:
         """Where `write` puts each of the batch's tokens that have a slot."""

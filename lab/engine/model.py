@@ -15,15 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from lab.engine.attention import attend
 from lab.engine.batch import Batch
 from lab.engine.kv import KvPool
 from lab.engine.linear import Linear, linear
-from lab.engine.norm import RmsNorm, residual
-from lab.engine.rotary import pairs_together, turn_, turns
+from lab.engine.norm import RmsNorm
+from lab.engine.operators import TorchOperators, looped_operators
+from lab.engine.rotary import pairs_together, turns
 from lab.engine.weights import Weights
 
 
@@ -51,7 +50,14 @@ class Model:
         self._layers = [make.layer(f"model.layers.{i}") for i in range(self.shape.layers)]
         self._norm = make.norm("model.norm")
         self._head = linear(self._embedding if self.shape.tied else make.tensor("lm_head.weight"))
-        self._turns = turns(self.shape).to(device)
+        turned = turns(self.shape).to(device)
+        self._torch = TorchOperators(self.shape, turned)
+        self._loops = looped_operators(self.shape, turned)
+
+    @property
+    def looped(self) -> bool:
+        """Has this device compiled loops for small batches?"""
+        return self._loops is not None
 
     def forward(self, batch: Batch, kv: KvPool) -> Tensor:
         """Logits [rows, vocab] of each row's next token; keys and values of all tokens go into `kv`."""
@@ -63,33 +69,25 @@ class Model:
 
     @torch.inference_mode()
     def _forward(self, layers: Sequence[Layer], batch: Batch, pool: KvPool) -> Tensor:
-        x = residual(self._embedding[batch.ids])
-        turn = self._turns[batch.positions]
-        places = pool.places(batch)
-        cached = [pool.reader(run) for run in batch.decodes]
+        operators = self._loops if self._loops and batch.looped else self._torch
+        x = operators.residual(self._embedding[batch.ids])
+        attention = operators.attention(batch, pool)
         for i, layer in enumerate(layers):
-            q, kv = self._queries_keys_values(layer, x.normed(layer.input_norm), turn)
-            pool.write(i, places, kv)
-            x.add(layer.out(attend(q, kv, batch, [read(i) for read in cached])))
-            x.add(self._mlp(layer, x.normed(layer.mlp_norm)))
+            every = layer.qkv(x.normed(layer.input_norm))
+            self._norm_heads(layer, every)
+            x.add(layer.out(attention(i, every)))
+            x.add(layer.down(operators.gated(layer.gate_up(x.normed(layer.mlp_norm)))))
         return self._head(x.of(batch.last).normed(self._norm))
 
-    def _queries_keys_values(self, layer: Layer, x: Tensor, turn: Tensor) -> tuple[Tensor, Tensor]:
-        """x [tokens, hidden] → q [tokens, heads, head_dim], k and v [tokens, 2 × kv_heads × head_dim]."""
+    def _norm_heads(self, layer: Layer, every: Tensor) -> None:
+        """Qwen3 normalises each head's queries and keys; `every` is [tokens, queries, keys and values]."""
+        if layer.q_norm is None or layer.k_norm is None:
+            return
         s = self.shape
-        every = layer.qkv(x)
-        by_head = every.view(len(x), s.heads + 2 * s.kv_heads, s.head_dim)
-        q = by_head.narrow(1, 0, s.heads)
-        if layer.q_norm is not None and layer.k_norm is not None:
-            k = by_head.narrow(1, s.heads, s.kv_heads)
-            q.copy_(layer.q_norm(q))
-            k.copy_(layer.k_norm(k))
-        turn_(by_head.narrow(1, 0, s.heads + s.kv_heads), turn)
-        return q, every.narrow(1, s.heads * s.head_dim, 2 * s.kv_heads * s.head_dim)
-
-    def _mlp(self, layer: Layer, x: Tensor) -> Tensor:
-        both, size = layer.gate_up(x), self.shape.intermediate
-        return layer.down(F.silu(both.narrow(1, 0, size)).mul_(both.narrow(1, size, size)))
+        by_head = every.view(len(every), s.heads + 2 * s.kv_heads, s.head_dim)
+        for norm, first, heads in ((layer.q_norm, 0, s.heads), (layer.k_norm, s.heads, s.kv_heads)):
+            part = by_head.narrow(1, first, heads)
+            part.copy_(norm(part))
 
 
 class _Maker:

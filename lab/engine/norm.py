@@ -18,7 +18,7 @@ class RmsNorm:
     """Normalises the last dimension, which has the size of `weight`."""
 
     def __init__(self, weight: Tensor, eps: float) -> None:
-        self._weight, self._eps = weight, eps
+        self.weight, self.eps = weight, eps
         self._doubled = weight.repeat(2, 1)
         self._size = list(self._doubled.shape)
         self._on_cpu = weight.device.type == "cpu"
@@ -27,11 +27,11 @@ class RmsNorm:
     def __call__(self, x: Tensor) -> Tensor:
         if self._on_cpu:
             return self.of_mirrored(x.unsqueeze(-2) * self._signs)
-        return F.rms_norm(x, self._weight.shape, self._weight, self._eps)
+        return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
 
     def of_mirrored(self, both: Tensor) -> Tensor:
         """[..., 2, n] of x and -x → [..., n], x normalised."""
-        return torch.layer_norm(both, self._size, self._doubled, None, self._eps).select(-2, 0)
+        return torch.layer_norm(both, self._size, self._doubled, None, self.eps).select(-2, 0)
 
 
 class Residual(Protocol):
