@@ -14,6 +14,7 @@
  *   owner     who this tab is, "" where that does not matter
  *   scale     of all letters, 1 is the page's own
  *   autoplay  play the first finished run that is shown
+ *   fresh     what was shown before goes at once, not only when the lanes to show have begun
  * }
  * It reports "finished" (a run is over: its id), "unreachable" (no route answers: the run's id) as triggers and
  * "knobs" (values, when a slider was let go) and "owner" (who this tab was before a reload) as state.

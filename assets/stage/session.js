@@ -43,6 +43,7 @@ export class Session {
     this.wanted = data.lanes ?? null;
     this.ids = ids;
     this.autoplay = data.autoplay ?? false;
+    this.fresh = data.fresh ?? false;
     this.forecast.aim(data.preview ?? null, valuesOf(data.knobs));
     this.update();
   }
@@ -121,7 +122,7 @@ export class Session {
     return (this.ids ?? []).map((id) => this.runs.get(id)).filter((run) => !run.over);
   }
 
-  /** Show what is wanted as soon as all of it has begun; until then what was shown before. */
+  /** Show what is wanted as soon as all of it has begun; until then what was shown before, or, fresh, empty lanes. */
   update() {
     const real = this._resolve();
     if (real && this.forecast.answered) this.forecast.giveWay(this.wanted);
@@ -162,14 +163,15 @@ export class Session {
   _resolve() {
     const runs = (this.ids ?? []).map((id) => this.runs.get(id));
     if (!runs.length) return this.expected && lanesOf(this.expected);
-    if (runs.some((run) => !run.head)) return this._nothingElse() ? this.expected && lanesOf(this.expected) : null;
+    if (runs.some((run) => !run.head)) return this._mayBeEmpty() ? this.expected && lanesOf(this.expected) : null;
     if (!this.wanted) return lanesOf(runs[0]);
     const found = this.wanted.map(({ run, lane }) => ({ run: this.runs.get(run), lane: this.runs.get(run)?.lane(lane) }));
     return found.every(({ lane }) => lane) ? found : null;
   }
 
-  _nothingElse() {
-    return this.shown.every(({ run }) => run.kind === "expected");
+  /** Nothing is lost by showing empty lanes: there is nothing else, or it is not to stay. */
+  _mayBeEmpty() {
+    return this.fresh || this.shown.every(({ run }) => run.kind === "expected");
   }
 
   _take(next) {

@@ -47,6 +47,10 @@ class Claim:
     counts: bool = False
 
 
+Claims = Mapping[str, tuple[str, Claim]]
+"""By key: the scene that a claim is about, and the claim."""
+
+
 @checked(frozen=True, slots=True, config=_STRICT)
 class Check:
     """A short question at the end; `right` is the number of the right choice, from 1."""
@@ -107,6 +111,10 @@ class Lesson:
     @property
     def claims(self) -> Iterator[tuple[Step, Claim]]:
         return ((step, c) for step in self.steps for c in step.claims)
+
+    @property
+    def claims_by_key(self) -> Claims:
+        return {claim.key: (step.scene, claim) for step, claim in self.claims}
 
 
 _PLAN = TypeAdapter(Plan)

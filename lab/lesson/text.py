@@ -2,6 +2,8 @@
 
 A file begins with `# title` and a line on what will be learned; each `## key: heading` opens a section. A
 placeholder is `{expression}` or, where its unit is not plain, `{expression | unit}`; choices are a list.
+What is true of some runs only stands as `{if condition}so{else}otherwise{end}`: the condition is the key of a claim
+of the lesson, or `one expression > another`.
 """
 
 from __future__ import annotations
@@ -14,11 +16,15 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from lab.lesson.expression import Runs, unit, value
+from lab.lesson.judge import judge
+from lab.lesson.lesson import Claims
 from lab.lesson.measures import Unit
 from lab.lesson.numbers import written
 from lab.report.words import Language
 
-PLACEHOLDER = re.compile(r"\{([^{}|]+?)(?:\s*\|\s*([^{}|]+?))?\}")
+PLACEHOLDER = re.compile(r"\{(?!if |else\}|end\})([^{}|]+?)(?:\s*\|\s*([^{}|]+?))?\}")
+_CONDITION = re.compile(r"\{if ([^{}]+)\}(.*?)\{else\}(.*?)\{end\}", re.DOTALL)
+NO_CLAIMS: Claims = {}
 _HEADING = re.compile(r"^## ([a-z0-9_]+): *(.*)$")
 
 
@@ -79,11 +85,40 @@ def placeholders(text: str) -> Iterator[tuple[str, Unit | None]]:
         yield match[1], cast(Unit, match[2]) if match[2] else unit(match[1])
 
 
-def filled(text: str, runs: Runs, here: str) -> str:
-    """The text with each placeholder's number, in bold: these are the learner's own."""
+class Conditional(NamedTuple):
+    """`so` is said where the condition holds, `otherwise` where it does not."""
+
+    condition: str
+    so: str
+    otherwise: str
+
+
+def conditionals(text: str) -> Iterator[Conditional]:
+    return (Conditional(*match.groups()) for match in _CONDITION.finditer(text))
+
+
+def filled(text: str, runs: Runs, here: str, claims: Claims = NO_CLAIMS) -> str:
+    """The text with each placeholder's number, in bold: these are the learner's own; and of what depends on the
+    run, that which is true of this one. A condition that is undefined in it leaves nothing."""
 
     def number(match: re.Match[str]) -> str:
         asked = cast(Unit, match[2]) if match[2] else unit(match[1])
         return f"**{written(value(match[1], runs, here), asked)}**"
 
-    return PLACEHOLDER.sub(number, text)
+    def told(match: re.Match[str]) -> str:
+        condition, so, otherwise = match.groups()
+        held = _holds(condition, runs, here, claims)
+        return "" if held is None else so if held else otherwise
+
+    return PLACEHOLDER.sub(number, _CONDITION.sub(told, text))
+
+
+def _holds(condition: str, runs: Runs, here: str, claims: Claims) -> bool | None:
+    """None where it is undefined in these runs. KeyError for a claim that the lesson does not make."""
+    more, _, less = condition.partition(" > ")
+    if not less:
+        scene, claim = claims[condition]
+        verdict = judge(claim, runs, scene)
+        return None if verdict is None else verdict.held
+    left, right = value(more, runs, here), value(less, runs, here)
+    return None if left is None or right is None else left > right

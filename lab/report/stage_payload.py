@@ -53,6 +53,7 @@ def stage_payload(
     preview: Mapping[str, str] | None = None,
     owner: str = "",
     autoplay: bool = False,
+    fresh: bool = False,
     scale: float = 1.0,
     key: str = "stage",
 ) -> dict[str, Any]:
@@ -63,6 +64,7 @@ def stage_payload(
     expected  its lanes are shown empty as long as there is nothing else to show
     preview   {url, scene}: where to ask what the knobs would give while one is moved, see lab.ui.preview
     owner     who this tab is: kept by the tab over a reload
+    fresh     what was shown before goes at once, not only when the lanes to show have begun
     scale     of its letters: more than 1 for a projector
     key       two stages on a page have two
     """
@@ -79,6 +81,7 @@ def stage_payload(
         "preview": preview,
         "owner": owner,
         "autoplay": autoplay,
+        "fresh": fresh,
         "scale": scale,
     }
 

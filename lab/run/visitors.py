@@ -161,10 +161,11 @@ class Device:
         with self._lock:
             return {name: job.id for name, job in self._line.measured(spec).items()}
 
-    def expect(self, spec: RunSpec) -> Expectation | None:
-        """None while nothing has finished here yet, or where nothing of it needs to be run."""
+    def expect(self, spec: RunSpec, *, afresh: bool = False) -> Expectation | None:
+        """None while nothing has finished here yet, or where nothing of it needs to be run. `afresh`: lanes that
+        are known are run again, too."""
         with self._lock:
-            price, known = self._line.price(spec.model), self._line.measured(spec)
+            price, known = self._line.price(spec.model), {} if afresh else self._line.measured(spec)
             missing = tuple(p for p in spec.policies if p.name not in known)
             if price is None or not missing:
                 return None

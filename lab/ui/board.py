@@ -65,6 +65,15 @@ def fill(runs: Runs, spec: RunSpec, owner: str, shown: Board) -> Board:
     return Board(tuple((known.get(p.name, job), p.name) for p in spec.policies), job)
 
 
+def afresh(runs: Runs, spec: RunSpec, owner: str) -> Board:
+    """The board of this spec with every lane measured now, for this owner, whatever is known already.
+
+    Raises ValueError where the run cannot join the line.
+    """
+    job = runs.submit(spec, owner)
+    return Board(tuple((job, p.name) for p in spec.policies), job)
+
+
 def from_address(runs: Runs, text: str) -> Board:
     """The lanes of the runs that an address names and that are still kept; of a mode (or its hybrids) that was
     measured twice, the later."""

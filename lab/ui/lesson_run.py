@@ -16,8 +16,9 @@ from lab.report.words import Words
 from lab.run.lanes import RunSpec
 from lab.run.line import State
 from lab.run.record import RunRecord
-from lab.ui.board import Board, fill
+from lab.ui.board import Board, afresh
 from lab.ui.device import device, me
+from lab.ui.exports import show_downloads
 from lab.ui.lesson_visit import visit
 from lab.ui.progress import show_engine, show_progress
 from lab.ui.result import finished_record
@@ -25,22 +26,31 @@ from lab.ui.scene import expected_of, stage_scale
 from lab.ui.stage import stage
 
 KEY = "lesson"
+TOO_EARLY = "lesson_too_early"  # in the session: a run was asked for, and a guess is missing
 
 
-def show_scene(name: str, scene: Scene, words: Words, *, recorded: bool = True) -> RunRecord | None:
+def show_scene(
+    name: str, scene: Scene, words: Words, *, recorded: bool = True, unguessed: bool = False
+) -> RunRecord | None:
     """Buttons and stage; the run to speak about, once there is one. `name` is the place that the run is kept under;
-    `recorded`: a run of it ships with the lab and may be shown in place of an own one."""
+    `recorded`: a run of it ships with the lab and may be shown in place of an own one; `unguessed`: a guess is
+    missing, so that the buttons only say so."""
     spec = scene.spec()
     board = _look_after(name, words)
     going = [job for job in board.jobs if (look := device().look(job)) is not None and not look.state.over]
     if not going and board.lanes:
         _keep(name, board)
-    _buttons(name, spec, words, recorded_scene(name) if recorded else None)
+    record = None if going else _record_of(name, recorded)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        _buttons(name, spec, words, offer=recorded and recorded_scene(name) is not None, unguessed=unguessed)
+        if record is not None:
+            show_downloads(record, {}, words)
+    if sentence := st.session_state.pop("lesson_error", ""):
+        st.error(words("why.wrong", detail=as_typed(sentence)))
     for job in going:
         show_progress(job, words)
-    record = None if going else _record_of(name, recorded)
     if not going and record is None:
-        show_engine(words, spec)
+        show_engine(words, spec, afresh=True)
     _mount(spec, board if going else Board(), record, words)
     if record is not None:
         with st.container(key="origin"):
@@ -48,21 +58,25 @@ def show_scene(name: str, scene: Scene, words: Words, *, recorded: bool = True) 
     return record
 
 
-def _buttons(name: str, spec: RunSpec, words: Words, shipped: RunRecord | None) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        again = name in visit().records
-        label = words("lesson.run_again") if again else words("lesson.run")
-        st.button(label, type="primary", key="lesson_run", on_click=_press, args=(name, spec, words))
-        if shipped is not None and not again:
-            st.button(words("lesson.recorded"), key="lesson_recorded", on_click=visit().recorded.add, args=(name,))
-    if sentence := st.session_state.pop("lesson_error", ""):
-        st.error(words("why.wrong", detail=as_typed(sentence)))
+def _buttons(name: str, spec: RunSpec, words: Words, *, offer: bool, unguessed: bool) -> None:
+    """`offer` the recorded run, where the visitor has none of their own."""
+    again = name in visit().records
+    label = words("lesson.run_again") if again else words("lesson.run")
+    run, show = (_too_early, _too_early) if unguessed else (_press, visit().recorded.add)
+    st.button(label, type="primary", key="lesson_run", on_click=run, args=() if unguessed else (name, spec))
+    if offer and not again:
+        st.button(words("lesson.recorded"), key="lesson_recorded", on_click=show, args=() if unguessed else (name,))
 
 
-def _press(name: str, spec: RunSpec, words: Words) -> None:
+def _too_early() -> None:
+    st.session_state[TOO_EARLY] = True
+
+
+def _press(name: str, spec: RunSpec) -> None:
+    """Always measured for this visitor: a guess is graded on one's own run, not on a neighbour's of equal knobs."""
     here = visit()
     try:
-        here.boards[name] = fill(device(), spec, me(), here.boards.get(name, Board()))
+        here.boards[name] = afresh(device(), spec, me())
         here.recorded.discard(name)
         st.session_state["has_run"] = True
     except ValueError as error:
@@ -110,6 +124,7 @@ def _mount(spec: RunSpec, board: Board, record: RunRecord | None, words: Words) 
             words.language,
             lanes=lanes,
             expected=(expected_of(board) if board.lanes else spec) if record is None else None,
+            fresh=True,
             scale=stage_scale(),
             key=KEY,
         )

@@ -12,11 +12,11 @@ from lab.lesson.judge import grade, judge
 from lab.lesson.lesson import Lesson, Question, Step, scenes
 from lab.lesson.numbers import figures, written
 from lab.lesson.scene import Scene
-from lab.lesson.text import LessonText, filled
+from lab.lesson.text import LessonText, filled, placeholders
 from lab.report.score import score_table
 from lab.report.words import Words
 from lab.ui.flow import show_flow
-from lab.ui.lesson_run import show_scene
+from lab.ui.lesson_run import TOO_EARLY, show_scene
 from lab.ui.lesson_views import show_found
 from lab.ui.lesson_visit import go, visit
 
@@ -42,21 +42,25 @@ def show_step(lesson: Lesson, number: int, text: LessonText, words: Words) -> No
     draw[step.kind](lesson, step, text, words)
 
 
-def _said(step: Step, text: LessonText, key: str) -> str:
-    return filled(text.sections[key].body, visit().runs(), step.scene)
+def _said(lesson: Lesson, step: Step, text: LessonText, key: str) -> str:
+    return filled(text.sections[key].body, visit().runs(), step.scene, lesson.claims_by_key)
 
 
 def _read(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
-    body = text.sections[step.key].body
-    st.markdown(_said(step, text, step.key))
-    if "{" in body and step.scene and step.scene not in visit().records:
-        st.caption(words("lesson.numbers_recorded"))
+    st.markdown(_said(lesson, step, text, step.key))
+    _say_if_recorded(step, text.sections[step.key].body, words)
     if step.shows == "flow":
         show_flow(words)
 
 
+def _say_if_recorded(step: Step, body: str, words: Words) -> None:
+    """Below a text: that some of its numbers are of a recorded run."""
+    if not all(visit().has_run(measure, step.scene) for measure, _ in placeholders(body)):
+        st.caption(words("lesson.numbers_recorded"))
+
+
 def _predict(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
-    st.markdown(_said(step, text, step.key))
+    st.markdown(_said(lesson, step, text, step.key))
     for question in step.questions:
         with st.container(border=True):
             _ask(lesson, step, question, text, words)
@@ -93,6 +97,8 @@ def _note(place: tuple[str, str], key: str) -> None:
     """Before the page is drawn: whoever types a number and presses "Next" at once is on the next page by then."""
     if (given := st.session_state[key]) is not None:
         visit().guesses[place] = given
+    else:
+        visit().guesses.pop(place, None)
 
 
 _UNIT_KEYS = {
@@ -108,31 +114,37 @@ _UNIT_KEYS = {
 
 
 def _run(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
-    st.markdown(_said(step, text, step.key))
-    ran = show_scene(step.scene, scenes()[step.scene], words) is not None
+    st.markdown(_said(lesson, step, text, step.key))
+    asked = [q for s, q in lesson.questions if s.scene == step.scene and _just_before(lesson, s, step)]
+    missing = [q for q in asked if visit().guess(lesson, q) is None]
+    unguessed = bool(missing) and (lesson.name, step.key) not in visit().revealed
+    if unguessed:
+        _ask_to_guess(lesson, step, missing, text, words)
+    ran = show_scene(step.scene, scenes()[step.scene], words, unguessed=unguessed) is not None
     if step.shows == "flow":
         show_flow(words)
-    if not ran:
+    if not ran or unguessed:
         return
-    asked = [(s, q) for s, q in lesson.questions if s.scene == step.scene and _just_before(lesson, s, step)]
-    missing = [q for _, q in asked if visit().guess(lesson, q) is None]
-    if missing and (lesson.name, step.key) not in visit().revealed:
-        st.info(words("lesson.locked"))
-        with st.container(horizontal=True):
-            back = lesson.steps.index(asked[0][0])
-            st.button(words("lesson.to_guess"), key="to_guess", on_click=go, args=(lesson, back))
-            st.button(
-                words("lesson.reveal"),
-                key="reveal",
-                on_click=visit().revealed.add,
-                args=((lesson.name, step.key),),
-            )
-        return
-    _compare(lesson, step, [q for _, q in asked], text, words)
+    _compare(lesson, step, asked, text, words)
     show_found(step, words)
     st.markdown(f"#### {text.sections[f'{step.key}_why'].heading}")
-    st.markdown(_said(step, text, f"{step.key}_why"))
+    st.markdown(_said(lesson, step, text, f"{step.key}_why"))
+    _say_if_recorded(step, text.sections[f"{step.key}_why"].body, words)
     _claims(step, text, words)
+
+
+def _ask_to_guess(lesson: Lesson, step: Step, missing: list[Question], text: LessonText, words: Words) -> None:
+    """Which guesses are missing, with the way to them and the way round them."""
+    questions = " · ".join(text.sections[question.key].heading for question in missing)
+    if st.session_state.pop(TOO_EARLY, False):
+        st.warning(words("lesson.too_early", questions=questions))
+    else:
+        st.info(words("lesson.locked", questions=questions))
+    asking = next(i for i, s in enumerate(lesson.steps) if missing[0] in s.questions)
+    with st.container(horizontal=True):
+        st.button(words("lesson.to_guess"), key="to_guess", on_click=go, args=(lesson, asking))
+        revealed, this = visit().revealed, (lesson.name, step.key)
+        st.button(words("lesson.reveal"), key="reveal", on_click=revealed.add, args=(this,))
 
 
 def _just_before(lesson: Lesson, asking: Step, step: Step) -> bool:
@@ -153,7 +165,9 @@ def _compare(lesson: Lesson, step: Step, asked: list[Question], text: LessonText
         else:
             name = words(f"lesson.unit.{_UNIT_KEYS[question.unit]}")
             said, came = f"{figures(guess)} {name}", f"{figures(found.actual)} {name}"
-        sentence = words("lesson.compared", heading=section.heading, said=said, came=came)
+        own = visit().has_run(question.measure, step.scene)
+        key = "lesson.compared" if own else "lesson.compared_recorded"
+        sentence = words(key, heading=section.heading, said=said, came=came)
         if found.factor is not None and not found.right:
             sentence += " " + words("lesson.factor", factor=figures(found.factor))
         (st.success if found.right else st.warning)(sentence, icon="🎯" if found.right else "📏")
@@ -167,14 +181,15 @@ def _claims(step: Step, text: LessonText, words: Words) -> None:
             continue
         section = text.sections[claim.key]
         came = written(verdict.found, unit(claim.measure))
+        where = words("lesson.here" if visit().has_run(claim.measure, step.scene) else "lesson.recorded_there")
         if verdict.held:
-            st.markdown(words("lesson.held", claim=section.heading, came=came))
+            st.markdown(words("lesson.held", claim=section.heading, where=where, came=came))
         else:
-            st.markdown(words("lesson.not_held", claim=section.heading, came=came, why=section.body))
+            st.markdown(words("lesson.not_held", claim=section.heading, where=where, came=came, why=section.body))
 
 
 def _try(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
-    st.markdown(_said(step, text, step.key))
+    st.markdown(_said(lesson, step, text, step.key))
     scene = _with_knobs(step, scenes()[step.scene], words)
     record = show_scene(f"try {step.scene}", scene, words, recorded=False)
     if record is not None:
@@ -209,7 +224,7 @@ def _as_set(scene: Scene, knob: str) -> float:
 
 
 def _check(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
-    st.markdown(_said(step, text, step.key))
+    st.markdown(_said(lesson, step, text, step.key))
     for check in step.checks:
         section = text.sections[check.key]
         with st.container(border=True):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from lab.lesson.expression import Runs, Taken
+from lab.lesson.expression import Runs, Taken, names
 from lab.lesson.lesson import Lesson, Question, lessons, scenes
 from lab.lesson.recorded import recorded_runs
 from lab.run.record import RunRecord
@@ -35,6 +35,10 @@ class Visit:
 
     def guess(self, lesson: Lesson, question: Question) -> float | None:
         return self.guesses.get((lesson.name, question.key))
+
+    def has_run(self, measure: str, here: str) -> bool:
+        """Does this measure of the step at hand rest on the visitor's own runs alone?"""
+        return all((name.scene or here) in self.records for name in names(measure))
 
     def runs(self) -> Runs:
         """The visitor's own run of every scene, where there is one; else the recorded one."""

@@ -17,29 +17,29 @@ from lab.ui.models import model_name
 EVERY = 0.7  # seconds
 
 
-def show_engine(words: Words, spec: RunSpec | None) -> None:
-    """One line on the engine and on what a run of this spec would take; it asks again until there is news that
-    stays."""
+def show_engine(words: Words, spec: RunSpec | None, *, afresh: bool = False) -> None:
+    """One line on the engine and on what a run of this spec would take (`afresh`: of all its lanes, whatever is
+    known already); it asks again until there is news that stays."""
     if device().engine.loading is None:
-        _engine_line(words, spec)
+        _engine_line(words, spec, afresh)
     else:
-        _loading_engine(words, spec)
+        _loading_engine(words, spec, afresh)
 
 
 @st.fragment(run_every=EVERY)
-def _loading_engine(words: Words, spec: RunSpec | None) -> None:
-    _engine_line(words, spec)
+def _loading_engine(words: Words, spec: RunSpec | None, afresh: bool) -> None:
+    _engine_line(words, spec, afresh)
     if device().engine.loading is None:
         st.rerun()
 
 
-def _engine_line(words: Words, spec: RunSpec | None) -> None:
+def _engine_line(words: Words, spec: RunSpec | None, afresh: bool) -> None:
     state = device().engine
     line = engine_text(state, words)
     if spec is not None:
         if state.loading is None and state.model != (spec.model or device().model):
             line += f" · {words('engine.other', model=as_typed(model_name(spec.model)))}"
-        expected = device().expect(spec)
+        expected = device().expect(spec, afresh=afresh)
         line += "" if expected is None else f" · {expected_text(expected, words)}"
     st.caption(line)
 

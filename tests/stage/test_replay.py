@@ -3,6 +3,8 @@
 import pytest
 
 from lab.analysis.timeline import request_times
+from lab.report.stage_data import expected
+from lab.run.lanes import RunSpec
 
 PLAYER = "() => { const p = stage().player; return { time: p.time, end: p.end, playing: p.playing }; }"
 KNOBS = {
@@ -278,6 +280,24 @@ def test_a_knob_is_dragged_with_the_mouse_and_reports_once_when_let_go(show):
     assert page.locator(".head.fading", has_text="re-measuring").count() == 2
     page.evaluate("mountStage(data)")
     assert page.locator(".head.fading").count() == 0
+
+
+COMING = [{"id": "coming"}]  # a run that stands in line: nothing of it is known
+
+
+@pytest.mark.parametrize(("fresh", "kinds"), [(True, {"expected"}), (False, {"measured"})])
+def test_what_was_shown_gives_way_to_empty_lanes_where_only_the_new_run_may_be_seen(
+    show, records, demo, fresh, kinds
+):
+    page = show()
+    page.evaluate("() => { stage().player.seek(0); stage().player.toggle(); }")
+    lanes = [{"run": "coming", "lane": lane.name} for lane in demo.lanes]
+    empty = {"id": "empty", "record": expected(RunSpec(demo.workload, tuple(lane.policy for lane in demo.lanes)))}
+    more = {"runs": COMING, "lanes": lanes, "expected": empty, "fresh": fresh}
+    page.evaluate("(data) => mountStage(data)", records.data(None, **more))
+    assert set(page.evaluate("stage().shown.map(({ run }) => run.kind)")) == kinds
+    assert page.evaluate("stage().player.end > 0") is not fresh
+    assert page.locator(".head.fading").count() == (0 if fresh else len(demo.lanes))
 
 
 def test_knobs_report_when_let_go_and_take_values_only_with_a_new_revision(show, records, demo):

@@ -1,0 +1,170 @@
+"""A lesson's page as a learner uses it, without a browser; the engine is a real process with a script in it."""
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from lab.lesson.lesson import lesson_named, scenes
+from lab.lesson.text import lesson_text
+from lab.report.words import Words
+from lab.ui.device import device as the_device
+
+EN, ZH = Words("en"), Words("zh")
+LESSON = lesson_named("one-at-a-time")
+GUESS, RUN = 3, 4  # its steps, as in the address
+HEADINGS = [lesson_text(LESSON.folder, "en").sections[key].heading for key in ("step", "all_done")]
+
+
+def only_lessons():
+    from lab.ui.lessons import show_lessons
+
+    show_lessons()
+
+
+@pytest.fixture
+def lesson(device):
+    """Opens a step of the lesson in a tab of its own."""
+
+    def open_step(step, language="en"):
+        at = AppTest.from_function(only_lessons, default_timeout=30)
+        for name, value in {"lesson": LESSON.name, "step": str(step), "lang": language}.items():
+            at.query_params[name] = value
+        return at.run()
+
+    return open_step
+
+
+def said(at):
+    return "\n".join(str(e.value) for e in (*at.markdown, *at.info, *at.warning, *at.success, *at.caption))
+
+
+def keys(at):
+    return {button.key for button in at.button}
+
+
+def on_stage(at):
+    return json.loads(at.get("bidi_component")[0].proto.json)
+
+
+def guess(at):
+    at.radio(key=f"guess_{LESSON.name}_step_en").set_value(1).run()
+    return at.number_input(key=f"guess_{LESSON.name}_all_done").set_value(3.0).run()
+
+
+def job_of(at):
+    return at.session_state["lessons"].boards["four"].pending
+
+
+def ran(at, wait_for):
+    at = at.button(key="lesson_run").click().run()
+    job = job_of(at)
+    wait_for(lambda: the_device().look(job).state.over)
+    return at.run()
+
+
+def test_a_guess_is_graded_on_the_learners_own_run_although_a_classmate_has_measured_the_same(lesson, wait_for):
+    classmate, learner = lesson(RUN), guess(lesson(GUESS))
+    classmate = ran(classmate.button(key="reveal").click().run(), wait_for)
+    assert set(the_device().measured(scenes()["four"].spec()).values()) == {job_of(classmate)}
+
+    learner.button(key="next").click().run()
+    learner = ran(learner, wait_for)
+    job = job_of(learner)
+    assert job != job_of(classmate)
+    own = learner.session_state["lessons"].records["four"]
+    assert own.provenance == the_device().look(job).record.provenance
+    assert "You said: 3 times." in said(learner)
+    assert not learner.exception
+
+
+def test_ones_own_run_of_a_scene_is_kept_for_the_visit_and_not_measured_again(lesson, wait_for):
+    at = ran(lesson(RUN).button(key="reveal").click().run(), wait_for)
+    before = at.session_state["lessons"].records["four"].provenance
+    at.button(key="back").click().run()
+    at.button(key="next").click().run()
+    assert at.session_state["lessons"].records["four"].provenance == before
+    assert at.button(key="lesson_run").label == EN("lesson.run_again")
+
+
+def test_what_a_run_would_take_counts_lanes_that_others_have_measured(lesson, wait_for):
+    ran(lesson(RUN).button(key="reveal").click().run(), wait_for)
+    assert the_device().expect(scenes()["four"].spec()) is None
+    assert the_device().expect(scenes()["four"].spec(), afresh=True).run > 0
+    assert "would take about" in said(lesson(RUN))
+
+
+@pytest.mark.parametrize("button", ["lesson_run", "lesson_recorded"])
+def test_who_has_not_guessed_is_told_which_guesses_are_missing_and_nothing_runs(lesson, button):
+    at = lesson(RUN)
+    assert EN("lesson.locked", questions=" · ".join(HEADINGS)) in said(at)
+    at.button(key=button).click().run()
+    assert EN("lesson.too_early", questions=" · ".join(HEADINGS)) in said(at)
+    assert at.session_state["lessons"].boards["four"].lanes == ()
+    assert at.session_state["lessons"].recorded == set()
+
+
+def test_a_guess_that_is_there_is_kept_when_another_is_missing(lesson):
+    at = lesson(GUESS)
+    at.number_input(key=f"guess_{LESSON.name}_all_done").set_value(3.0).run()
+    at.button(key="next").click().run()
+    assert EN("lesson.locked", questions=HEADINGS[0]) in said(at)
+    at.button(key="to_guess").click().run()
+    assert at.number_input(key=f"guess_{LESSON.name}_all_done").value == 3.0
+
+
+def test_a_guess_that_is_taken_back_is_missing_again(lesson):
+    at = guess(lesson(GUESS))
+    at.number_input(key=f"guess_{LESSON.name}_all_done").set_value(None).run()
+    at.button(key="next").click().run()
+    assert EN("lesson.locked", questions=HEADINGS[1]) in said(at)
+
+
+def test_a_recorded_run_is_called_so_beside_the_guess_the_text_and_the_claims(lesson, wait_for):
+    at = guess(lesson(GUESS)).button(key="next").click().run()
+    at = at.button(key="lesson_recorded").click().run()
+    assert "In the recorded run it was" in said(at)
+    assert "in the recorded run" in claims(at)
+    assert EN("lesson.numbers_recorded") in said(at)
+    at = ran(at, wait_for)
+    assert "recorded" not in said(at)
+    assert EN("lesson.here") in claims(at)
+
+
+def claims(at):
+    return "\n".join(e.value for e in at.markdown if e.value.startswith(("✓", "✗")))
+
+
+def test_who_does_not_want_to_guess_says_so_and_goes_on(lesson):
+    at = lesson(RUN, "zh")
+    assert at.button(key="reveal").label == ZH("lesson.reveal")
+    at.button(key="reveal").click().run()
+    at.button(key="lesson_recorded").click().run()
+    assert lesson_text(LESSON.folder, "zh").sections["watch_why"].heading in said(at)
+    assert "reveal" not in keys(at)
+
+
+def test_a_shown_run_recorded_or_ones_own_can_be_downloaded_and_before_it_there_is_nothing_to_take(
+    lesson, wait_for
+):
+    at = lesson(RUN).button(key="reveal").click().run()
+    wanted = {"get_report", "get_record", "get_metrics", "get_requests", "get_steps"}
+    assert not wanted & files(at)
+    at.button(key="lesson_recorded").click().run()
+    assert wanted <= files(at)
+    assert wanted <= files(ran(at, wait_for))
+
+
+def files(at):
+    return {button.proto.id.rsplit("-", 1)[-1] for button in at.get("download_button")}
+
+
+def test_an_old_run_leaves_the_stage_as_soon_as_a_new_one_is_asked_for(lesson):
+    at = lesson(RUN).button(key="reveal").click().run()
+    at.button(key="lesson_recorded").click().run()
+    [old] = on_stage(at)["runs"]
+    assert old["record"]["provenance"]["kind"] == "recorded"
+    at.button(key="lesson_run").click().run()
+    stage = on_stage(at)
+    assert stage["fresh"]
+    assert old["id"] not in [run["id"] for run in stage["runs"]]
