@@ -8,7 +8,9 @@ from typing import Any
 
 from lab.analysis.checks import check_lane
 from lab.cli.options import add_model_options, engine_of, path
+from lab.cli.places import check_folder
 from lab.cli.progress import ProgressLine
+from lab.cli.scene_progress import SceneProgress
 from lab.lesson.lesson import scenes
 from lab.lesson.recorded import FOLDER
 from lab.run.job import run_job
@@ -29,11 +31,14 @@ def record(options: argparse.Namespace) -> int:
     for name in wanted:
         if name not in known:
             raise ValueError(f"--scene is {name!r}; it must be one of {', '.join(known)}")
+    check_folder("--out", options.out)
     options.out.mkdir(parents=True, exist_ok=True)
     with ProgressLine() as progress:
         engine = engine_of(options, progress)
+        scenes_done = SceneProgress(len(wanted))
         for name in wanted:
-            made = run_job(known[name].spec(), engine, progress.event)
+            scenes_done.begin(name)
+            made = run_job(known[name].spec(), engine)
             for lane in made.lanes:
                 check_lane(made.workload, lane, complete=True)
             save(made, options.out / f"{name}.json")

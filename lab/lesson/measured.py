@@ -6,7 +6,7 @@ Refuses to know engines: whoever calls says how a scene is run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
@@ -40,6 +40,20 @@ class ClaimFound:
         return median(self.values) if self.values else None
 
 
+def scenes_needed(lessons: Sequence[Lesson], scenes: Mapping[str, Scene]) -> Mapping[str, Scene]:
+    """Those that a claim rests on, with the lanes that one rests on."""
+    rests_on: dict[str, set[str]] = {}
+    for lesson in lessons:
+        for step, claim in lesson.claims:
+            for name in names(claim.measure):
+                rests_on.setdefault(name.scene or step.scene, set()).add(name.of)
+    return {
+        name: replace(scene, lanes={key: lane for key, lane in scene.lanes.items() if key in rests_on[name]})
+        for name, scene in scenes.items()
+        if name in rests_on
+    }
+
+
 def measure_claims(
     lessons: Sequence[Lesson],
     scenes: Mapping[str, Scene],
@@ -47,8 +61,7 @@ def measure_claims(
     repeats: int,
 ) -> tuple[ClaimFound, ...]:
     """Each scene that a claim rests on is run `repeats` times, all scenes in turns."""
-    rests_on = {n.scene or step.scene for x in lessons for step, c in x.claims for n in names(c.measure)}
-    needed = {name: scene for name, scene in scenes.items() if name in rests_on}
+    needed = scenes_needed(lessons, scenes)
     rounds: list[Runs] = [
         {name: Taken(scene, run(name, scene)) for name, scene in needed.items()} for _ in range(repeats)
     ]

@@ -15,7 +15,7 @@ from lab.run.lane import Lane
 from lab.run.lanes import RunSpec, build_lanes
 from lab.run.prepare import prepare, tokenize
 from lab.run.provenance import provenance_of
-from lab.run.race import race
+from lab.run.race import race, to_the_end
 from lab.run.record import Columns, RunRecord
 from lab.run.ties import logit_gaps
 from lab.workload.request import Workload
@@ -92,6 +92,19 @@ def run_job(
     )
     listen(Finished(record))
     return record
+
+
+def run_bare(spec: RunSpec, engine: Engine) -> RunRecord:
+    """The lanes' record and no more: without reference steps, bandwidth, ties and text, which take seconds.
+
+    For whoever runs very many. Raises ValueError for a spec that cannot run here.
+    """
+    workload = tokenize(spec.workload, engine.coder, progress.silent)
+    check_budget(spec, workload, engine.kv_bytes_per_token)
+    workload = prepare(workload, engine, spec.free_eos, progress.silent)
+    lanes = build_lanes(spec, workload, engine)
+    to_the_end(lanes)
+    return RunRecord(provenance_of(engine, ()), workload, tuple(lane.record() for lane in lanes))
 
 
 def _phases(listen: Callable[[Event], None], stopped: Callable[[], bool]) -> progress.Progress:
