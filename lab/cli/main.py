@@ -16,6 +16,7 @@ from lab.cli import (
     fetch,
     load,
     predict,
+    recompiles,
     record_scenes,
     report,
     run,
@@ -44,6 +45,7 @@ COMMANDS = (
     scenarios,
     trace,
     claims,
+    recompiles,
     record_scenes,
     fetch,
 )
