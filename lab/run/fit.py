@@ -17,16 +17,32 @@ if TYPE_CHECKING:
 
 def check_budget(spec: RunSpec, workload: Workload, bytes_per_token: int) -> None:
     """Raises ValueError for a KV budget in which not one request fits."""
+    short = shortfall(spec, workload, bytes_per_token)
+    if short is not None:
+        raise ValueError(
+            f"a KV budget of {short.budget_mb:g} MB holds {short.tokens} tokens and every request needs more; "
+            f"the smallest needs {short.least}, so it must be at least {short.enough_mb:g} MB"
+        )
+
+
+class Shortfall(NamedTuple):
+    """A KV budget holds so many `tokens`, and no request needs less than `least`, which `enough_mb` would hold."""
+
+    budget_mb: float
+    tokens: int
+    least: int
+    enough_mb: float
+
+
+def shortfall(spec: RunSpec, workload: Workload, bytes_per_token: int) -> Shortfall | None:
+    """None where a request fits the KV budget, or none is set."""
     if spec.kv_budget_mb is None:
-        return
+        return None
     budget = tokens_in(spec.kv_budget_mb * 1e6, bytes_per_token)
     least = min(map(ragged_reservation, workload.requests))
-    if least > budget:
-        enough = math.ceil(least * bytes_per_token / 1e5) / 10
-        raise ValueError(
-            f"a KV budget of {spec.kv_budget_mb:g} MB holds {budget} tokens and every request needs more; "
-            f"the smallest needs {least}, so it must be at least {enough:g} MB"
-        )
+    if least <= budget:
+        return None
+    return Shortfall(spec.kv_budget_mb, budget, least, math.ceil(least * bytes_per_token / 1e5) / 10)
 
 
 class Fit(NamedTuple):

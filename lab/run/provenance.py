@@ -16,7 +16,7 @@ from lab.run.record import Provenance
 if TYPE_CHECKING:
     from lab.engine.loaded import Engine
 
-_PACKAGES = ("torch", "transformers", "numpy")
+_PACKAGES = ("torch", "transformers", "numpy", "numba")
 
 
 def provenance_of(engine: Engine, reference: Sequence[float], free_eos: bool = False) -> Provenance:

@@ -16,7 +16,7 @@ from lab.ui.board import Board
 from lab.ui.device import device
 from lab.ui.fitting import Sum, refused_sentence, show_memory, sum_of
 from lab.ui.hints import hint
-from lab.ui.knobs import DEFAULTS, ON_STAGE, SITUATIONS, Knobs
+from lab.ui.knobs import DEFAULTS, ON_STAGE, SITUATIONS, STOPS, Knobs
 from lab.ui.models import other_models
 from lab.ui.settings import knobs_in_session, number, pick, put_in_session, show_settings
 from lab.ui.traces import show_preview, show_trace
@@ -87,19 +87,28 @@ def _checked(choice: Choice, memory_place: DeltaGenerator, words: Words) -> Choi
         show_memory(choice.spec, found, words)
     if choice.spec is not None and (said := hint(choice.spec, words)):
         st.caption(said)
-    if found is None or found.fit.plan.fits:
+    if found is None or found.fits:
         return choice
     _show_refusal(found, words)
     return Choice(choice.knobs, choice.workload, None)
 
 
 def _show_refusal(found: Sum, words: Words) -> None:
-    st.error(refused_sentence(found.fit, words))
+    st.error(refused_sentence(found, words))
     with st.container(horizontal=True, gap="small", key="ways_back"):
-        if found.fit.largest:
+        if found.fit.plan.fits and found.short is not None:
+            _offer_budget(found.short.enough_mb, words)
+        elif found.fit.largest:
             label = words("memory.take", n=found.fit.largest)
             st.button(label, key="take_largest", on_click=_take_batch, args=(found.fit.largest,), width="content")
         show_way_back(words)
+
+
+def _offer_budget(enough_mb: float, words: Words) -> None:
+    """The smallest stop of the stage's slider that holds a request; its last one sets no budget."""
+    stop = next(mb for mb in STOPS["kv_budget_mb"] if mb is None or mb >= enough_mb)
+    label = words("memory.take_kv_auto") if stop is None else words("memory.take_kv", mb=f"{stop:g}")
+    st.button(label, key="take_budget", on_click=_take_budget, args=(stop,), width="content")
 
 
 def show_way_back(words: Words) -> None:
@@ -111,6 +120,10 @@ def show_way_back(words: Words) -> None:
 
 def _take_batch(size: int) -> None:
     _take(replace(knobs_in_session(st.session_state["scenario"]), batch=size))
+
+
+def _take_budget(mb: float | None) -> None:
+    _take(replace(knobs_in_session(st.session_state["scenario"]), kv=mb))
 
 
 def _take(knobs: Knobs, pressed: str = "run") -> None:

@@ -1,5 +1,7 @@
 """On the page, without a browser: the order of the queue, groups, what fits the memory, users and traces."""
 
+import re
+
 import pytest
 
 from lab.report.words import Words
@@ -93,6 +95,20 @@ def test_what_does_not_fit_is_refused_with_its_numbers_and_the_largest_that_fits
     assert f"The largest batch size that fits is {largest}." in said
     at = at.button(key="take_largest").click().run()
     assert at.session_state["batch"] == largest
+    assert not at.error
+    assert at.session_state["board"].lanes
+
+
+def test_a_kv_budget_that_holds_no_request_is_refused_before_the_run_and_one_that_does_is_a_press_away(page, wait_for):
+    at = ready(page, wait_for, scenario="chat", requests="6", kv="1")
+    [said] = [as_read(error.value) for error in at.error]
+    assert "a KV budget of 1 MB holds 43 tokens, and every request needs more" in said
+    least, enough = re.search(r"the smallest needs (\d+)\. At least ([\d.]+) MB", said).groups()
+    assert int(least) * 23_040 <= float(enough) * 1e6 < int(least) * 23_040 + 1e5
+    at = press_run(at)
+    assert at.session_state["board"].lanes == ()
+    at = at.button(key="take_budget").click().run()
+    assert at.session_state["kv"] >= float(enough)
     assert not at.error
     assert at.session_state["board"].lanes
 
