@@ -42,7 +42,8 @@ def show_scene(
         _keep(name, board)
     record = None if going else _record_of(name, recorded)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        _buttons(name, spec, words, offer=recorded and recorded_scene(name) is not None, unguessed=unguessed)
+        offer = recorded and not going and recorded_scene(name) is not None
+        _buttons(name, spec, words, offer=offer, going=bool(going), unguessed=unguessed)
         if record is not None:
             show_downloads(record, {}, words)
     if sentence := st.session_state.pop("lesson_error", ""):
@@ -51,19 +52,21 @@ def show_scene(
         show_progress(job, words)
     if not going and record is None:
         show_engine(words, spec, afresh=True)
-    _mount(spec, board if going else Board(), record, words)
+    _mount(name, spec, board if going else Board(), record, words)
     if record is not None:
         with st.container(key="origin"):
             st.text(provenance_line(record, [lane_metrics(record, lane) for lane in record.lanes], words))
     return record
 
 
-def _buttons(name: str, spec: RunSpec, words: Words, *, offer: bool, unguessed: bool) -> None:
-    """`offer` the recorded run, where the visitor has none of their own."""
+def _buttons(name: str, spec: RunSpec, words: Words, *, offer: bool, going: bool, unguessed: bool) -> None:
+    """`offer` the recorded run, where the visitor has none of their own. Who waits for a run may cancel it; to ask
+    for it again would only put it at the end of the line."""
     again = name in visit().records
     label = words("lesson.run_again") if again else words("lesson.run")
     run, show = (_too_early, _too_early) if unguessed else (_press, visit().recorded.add)
-    st.button(label, type="primary", key="lesson_run", on_click=run, args=() if unguessed else (name, spec))
+    args = () if unguessed else (name, spec)
+    st.button(label, type="primary", key="lesson_run", on_click=run, args=args, disabled=going)
     if offer and not again:
         st.button(words("lesson.recorded"), key="lesson_recorded", on_click=show, args=() if unguessed else (name,))
 
@@ -111,13 +114,14 @@ def _record_of(name: str, recorded: bool) -> RunRecord | None:
     return own
 
 
-def _mount(spec: RunSpec, board: Board, record: RunRecord | None, words: Words) -> None:
-    """One stage, whatever it shows."""
-    sources = [Source(job) for job in board.jobs]
+def _mount(name: str, spec: RunSpec, board: Board, record: RunRecord | None, words: Words) -> None:
+    """One stage, whatever it shows. Only runs of one place, measured here, stand on one curve."""
+    sources = [Source(job, situation=name) for job in board.jobs]
     lanes = board.lanes
     if record is not None:
-        of = f"{KEY}-{zlib.crc32(repr((record.provenance, spec)).encode())}"
-        sources, lanes = [Source(of, record)], tuple((of, lane.name) for lane in record.lanes)
+        of = f"{KEY}-{zlib.crc32(repr((name, record.provenance)).encode())}"
+        situation = name if record.provenance.kind == "measured" else f"{name} {record.provenance.kind}"
+        sources, lanes = [Source(of, record, situation=situation)], tuple((of, lane.name) for lane in record.lanes)
     stage(
         stage_payload(
             sources,

@@ -1,6 +1,7 @@
 """A lesson's page as a learner uses it, without a browser; the engine is a real process with a script in it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -8,11 +9,12 @@ from streamlit.testing.v1 import AppTest
 from lab.lesson.lesson import lesson_named, scenes
 from lab.lesson.text import lesson_text
 from lab.report.words import Words
+from lab.run.line import State
 from lab.ui.device import device as the_device
 
 EN, ZH = Words("en"), Words("zh")
 LESSON = lesson_named("one-at-a-time")
-GUESS, RUN = 3, 4  # its steps, as in the address
+GUESS, RUN, TRY = 3, 4, 6  # its steps, as in the address
 HEADINGS = [lesson_text(LESSON.folder, "en").sections[key].heading for key in ("step", "all_done")]
 
 
@@ -53,7 +55,8 @@ def guess(at):
 
 
 def job_of(at):
-    return at.session_state["lessons"].boards["four"].pending
+    [job] = {board.pending for board in at.session_state["lessons"].boards.values() if board.pending}
+    return job
 
 
 def ran(at, wait_for):
@@ -153,6 +156,35 @@ def test_a_shown_run_recorded_or_ones_own_can_be_downloaded_and_before_it_there_
     at.button(key="lesson_recorded").click().run()
     assert wanted <= files(at)
     assert wanted <= files(ran(at, wait_for))
+
+
+def test_runs_of_two_scenes_or_of_two_machines_stand_on_no_common_curve(lesson, wait_for):
+    at = lesson(RUN).button(key="reveal").click().run()
+    at = at.button(key="lesson_recorded").click().run()
+    situations = [on_stage(at)["runs"][0]["situation"]]
+    situations.append(on_stage(ran(at, wait_for))["runs"][0]["situation"])
+    situations.append(on_stage(ran(lesson(TRY), wait_for))["runs"][0]["situation"])
+    assert len(set(situations)) == 3
+    assert "" not in situations
+
+
+def test_who_waits_for_a_run_can_only_cancel_it(lesson, monkeypatch):
+    at = lesson(RUN).button(key="reveal").click().run()
+    monkeypatch.setattr(type(the_device()), "look", waiting(type(the_device()).look))
+    at = at.button(key="lesson_run").click().run()
+    assert at.button(key="lesson_run").disabled
+    assert "lesson_recorded" not in keys(at)
+    assert "cancel" in keys(at)
+
+
+def waiting(look):
+    """As if the run never got its turn."""
+
+    def looked(device, job):
+        found = look(device, job)
+        return None if found is None else replace(found, state=State.WAITING, place=1, record=None)
+
+    return looked
 
 
 def files(at):
