@@ -20,6 +20,7 @@
  * "knobs" (values, when a slider was let go) and "owner" (who this tab was before a reload) as state.
  */
 
+import { unfoldForKeys } from "./folded.js";
 import { keepOwner } from "./owner.js";
 import { Session } from "./session.js";
 import { Stage } from "./stage.js";
@@ -48,6 +49,7 @@ export default function mount({ data, parentElement, setTriggerValue, setStateVa
   view.stage.showKnobs(data.knobs ?? null);
   session.stage = view.stage;
   session.want(data);
+  unfoldForKeys();
   if (data.owner) keepOwner(data.owner, (before) => setStateValue("owner", before));
   return () => {
     if (call === view.calls) close(parentElement, view.stage, session); // a later call keeps it open
