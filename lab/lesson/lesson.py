@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -62,7 +63,8 @@ class Check:
 @checked(frozen=True, slots=True, config=_STRICT)
 class Step:
     """text: to read. predict: questions about `scene`. run: the scene, then what was predicted, what came, why, and
-    the claims. try: the scene with `knobs` freed. check: short questions. `shows` adds a drawing or a table."""
+    the claims. try: the scene with `knobs` freed. check: short questions. `shows` adds a drawing or a table; for
+    "ladder", `rungs` has the lanes of each ladder, from the bottom up."""
 
     kind: Literal["text", "predict", "run", "try", "check"]
     key: str
@@ -72,7 +74,8 @@ class Step:
     claims: tuple[Claim, ...] = ()
     checks: tuple[Check, ...] = ()
     knobs: tuple[Literal["batch", "window", "requests", "rate", "kv"], ...] = ()
-    shows: Literal["", "flow", "modes", "curve", "bars"] = ""
+    shows: Literal["", "flow", "modes", "curve", "bars", "ladder", "compiles"] = ""
+    rungs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def sections(self) -> tuple[str, ...]:
@@ -170,6 +173,8 @@ def _check(lesson: Lesson, step: Step, known: Mapping[str, Scene]) -> None:
     for scene in (step.scene, *step.scenes):
         if scene and scene not in known:
             raise ValueError(f"{where}: no scene {scene!r}; there are {', '.join(known)}")
+    for lane in chain.from_iterable(step.rungs.values()):
+        known[step.scene].lane_name(lane)
     asked_for: tuple[Question | Claim, ...] = (*step.questions, *step.claims)
     for asked in asked_for:
         check_names(asked.measure, step.scene, known, f"{where}, {asked.key!r}")

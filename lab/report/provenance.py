@@ -53,7 +53,12 @@ def settings_line(record: RunRecord, words: Words) -> str:
 
 def recorded_when(record: RunRecord) -> str:
     """The day on which it was recorded."""
-    return datetime.fromisoformat(record.provenance.created).strftime("%Y-%m-%d")
+    return day_of(record.provenance.created)
+
+
+def day_of(created: str) -> str:
+    """Of a time as records have it."""
+    return datetime.fromisoformat(created).strftime("%Y-%m-%d")
 
 
 def _local_time(created: str) -> str:

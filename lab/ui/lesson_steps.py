@@ -51,6 +51,8 @@ def _read(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
     _say_if_recorded(step, text.sections[step.key].body, words)
     if step.shows == "flow":
         show_flow(words)
+    elif step.kind == "text":
+        show_found(step, words)
 
 
 def _say_if_recorded(step: Step, body: str, words: Words) -> None:
