@@ -13,6 +13,7 @@ from lab.cli.progress import ProgressLine
 from lab.experiments.bench import BATCH_SIZES, BenchResult, Timing, bench
 from lab.experiments.bench_list import BATCH_SIZE
 from lab.experiments.loop_speed import PREVIEW, time_lane, time_previews
+from lab.run.measuring import measuring
 
 if TYPE_CHECKING:
     from lab.engine.loaded import Engine
@@ -41,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
     from lab.engine.loaded import load_engine
 
     with ProgressLine() as progress:
+        progress.hold(measuring())
         engine = load_engine(options.model, options.device, options.dtype, on_progress=progress.phase)
         peers, settings, skipped = ({}, {}, {}) if options.no_peers else _transformers(engine)
         steps = {} if options.no_peers else _llama_cpp(engine, settings, skipped)

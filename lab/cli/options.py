@@ -11,6 +11,7 @@ from lab.cli.order_options import add_order_options, order_of, with_priorities
 from lab.cli.progress import ProgressLine
 from lab.cli.trace_options import add_trace_options, traced
 from lab.run.lanes import RunSpec
+from lab.run.measuring import measuring
 from lab.scheduling.policy import MODES, mode
 from lab.workload.prompts import read_prompts_file
 from lab.workload.request import Workload
@@ -118,9 +119,11 @@ def slo_of(options: argparse.Namespace) -> Slo | None:
 
 
 def engine_of(options: argparse.Namespace, progress: ProgressLine) -> Engine:
-    """Load the model. The import is here: commands that need no model start without torch."""
+    """Load the model, and say that this process measures, until the progress has ended. The import is here: commands
+    that need no model start without torch."""
     from lab.engine.loaded import load_engine
 
+    progress.hold(measuring())
     try:
         return load_engine(
             options.model,

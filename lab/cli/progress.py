@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 
 from tqdm import tqdm
@@ -18,6 +19,7 @@ class ProgressLine:
     def __init__(self) -> None:
         self._bar: tqdm[None] | None = None
         self._phase = ""
+        self._held = ExitStack()
 
     def __enter__(self) -> ProgressLine:
         return self
@@ -26,6 +28,11 @@ class ProgressLine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._close()
+        self._held.close()
+
+    def hold(self, block: AbstractContextManager[None]) -> None:
+        """Enter it now, and leave it when the work that this line shows is over."""
+        self._held.enter_context(block)
 
     def event(self, event: Event) -> None:
         if isinstance(event, Progress):

@@ -16,6 +16,7 @@ from lab.report.charts.style import picture_name
 from lab.report.document import record_charts, report_html, scenario_of
 from lab.report.pictures import FORMATS, pictures
 from lab.report.words import LANGUAGES, Words
+from lab.run.measuring import someone_measures
 from lab.run.record import RunRecord
 from lab.run.record_file import as_recorded, load, write_whole
 
@@ -79,6 +80,11 @@ def _write_data(records: Sequence[RunRecord], folder: Path) -> None:
 
 
 def _write_charts(records: Sequence[RunRecord], formats: Sequence[str], folder: Path, words: Words) -> None:
+    if someone_measures():
+        raise ValueError(
+            "something is being measured on this machine, and the browser that draws pictures would disturb it; "
+            "ask for --charts when that has ended"
+        )
     made = pictures(record_charts([as_recorded(record) for record in records], words), formats, find_browser())
     folder.mkdir(parents=True, exist_ok=True)
     for (name, format), content in made.items():

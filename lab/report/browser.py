@@ -1,7 +1,7 @@
 """A Chrome or Chromium of this machine, found, tried, and asked for what a page of ours makes of itself.
 
-Every call has a time limit, after which the browser and all that it started are ended. It starts only when somebody
-asks for pictures on the command line, so never beside a measurement of this process.
+Every call has a time limit, after which the browser and all that it started are ended. Who asks for it sees to it
+that nothing is being measured meanwhile (lab.run.measuring).
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from lab.run.calibration import Calibration, keep, kept_of
 from lab.run.frames import FrameError, read_frame, write_frame
 from lab.run.job import REFERENCE_STEPS, Cancelled, run_job
 from lab.run.lanes import RunSpec, free_bytes
+from lab.run.measuring import measuring
 from lab.run.messages import (
     Calibrate,
     Calibrated,
@@ -142,7 +143,9 @@ class Host:
     def _carry_out_calibrate(self) -> None:
         """What was kept is good as long as the machine is as fast as it was then."""
         try:
-            self._report(Calibrated(self._calibration()))
+            with measuring():
+                found = self._calibration()
+            self._report(Calibrated(found))
         except Cancelled:
             self._report(NotCalibrated(""))
         except Exception as error:
@@ -181,7 +184,8 @@ class Host:
         engine = self._loaded()
         outbox = Outbox(lambda event: self._report(JobEvent(job, event)))
         try:
-            run_job(spec, engine, outbox.put, stopped=lambda: job not in self._wanted)
+            with measuring():
+                run_job(spec, engine, outbox.put, stopped=lambda: job not in self._wanted)
         finally:
             self._report(Freed(free_bytes(engine)))
 
