@@ -79,3 +79,17 @@ def test_on_paper_everything_is_open_and_no_chart_is_wider_than_the_page(make, o
 def test_the_chinese_report_is_chinese_to_the_stage(make, open_offline):
     page = open_offline(report_html([make.scenario("chat")], Words("zh")))
     page.get_by_role("button", name="播放", exact=True).wait_for()
+
+
+def test_on_paper_the_replay_has_no_controls_and_scrolls_nothing_away_on_white(make, open_offline):
+    page = open_offline(report_html([make.scenario("chat")], make.words))
+    assert page.locator("#stage .transport").is_visible()
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.locator("#stage .transport, #stage .tabs, #stage .score").evaluate_all(
+        "parts => parts.every((part) => part.getClientRects().length === 0)"
+    )
+    panel = page.locator("#stage .panel")
+    assert panel.locator(".request").count() == 12
+    assert panel.evaluate("(e) => e.scrollHeight <= e.clientHeight + 1")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
