@@ -5,6 +5,7 @@ Keys are the tables' names joined by dots. Both files hold the same keys and the
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -34,6 +35,15 @@ class Words:
         parts = [f"mode.{base}.name", *(f"stage.turned.{turn}" for turn in turned)]
         return " ".join(map(self, parts)) if all(part in self for part in parts) else name
 
+    def said(self, sentence: object) -> str:
+        """What a room behind the page said, which speaks English and knows no page, in this language; as it is
+        where these words are not known. What it quotes is put into this language, too."""
+        text = str(sentence)
+        for name, pattern in _said():
+            if found := pattern.fullmatch(text):
+                return self(f"said.{name}", **{field: self.said(part) for field, part in found.groupdict().items()})
+        return text
+
     def raw(self, key: str) -> str:
         """The string with its fields unfilled."""
         return self._texts[key]
@@ -46,6 +56,16 @@ class Words:
 def texts(language: Language) -> Mapping[str, str]:
     with (FOLDER / f"{language}.toml").open("rb") as file:
         return dict(_flat(tomllib.load(file), ""))
+
+
+@cache
+def _said() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """(name, what such a sentence looks like); its fields are named groups."""
+    return tuple(
+        (key.removeprefix("said."), re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(text)), re.DOTALL))
+        for key, text in texts("en").items()
+        if key.startswith("said.")
+    )
 
 
 def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]]:

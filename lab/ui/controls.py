@@ -237,7 +237,7 @@ def _choice(knobs: Knobs, own: list[str], trace: Trace | None, words: Words) -> 
     try:
         spec = knobs.spec(own, trace)
     except ValueError as error:
-        st.warning(words("why.wrong", detail=as_typed(error)))
+        st.warning(words("why.wrong", detail=as_typed(words.said(error))))
         return Choice(knobs, None, None)
     return Choice(knobs, spec.workload, spec)
 

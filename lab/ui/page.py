@@ -105,7 +105,7 @@ def _run(choice: Choice, board: Board, words: Words) -> Board:
         st.session_state["tried"] = choice.knobs
         return filled
     except ValueError as error:
-        st.error(words("why.wrong", detail=as_typed(error)))
+        st.error(words("why.wrong", detail=as_typed(words.said(error))))
         return board
 
 
@@ -128,7 +128,7 @@ def _looks(board: Board) -> list[Look]:
 def _show_end(look: Look, words: Words) -> None:
     """Why there is no result."""
     assert look.why is not None, f"{look.state} without a reason"
-    sentence = words(f"why.{look.why}", detail=as_typed(look.detail))
+    sentence = words(f"why.{look.why}", detail=as_typed(words.said(look.detail)))
     (st.error if look.state is State.FAILED else st.info)(sentence)
     if look.why is Why.REFUSED:
         show_way_back(words)

@@ -48,7 +48,7 @@ def engine_text(state: EngineState, words: Words) -> str:
     if state.facts is not None:
         return ready_text(state.facts, words)
     if state.sentence:
-        return f"{words('engine.failed', detail=as_typed(state.sentence))} {words('engine.again')}"
+        return f"{words('engine.failed', detail=as_typed(words.said(state.sentence)))} {words('engine.again')}"
     return loading_text(state.loading or Loading("start", 0, 0), state.model, words)
 
 

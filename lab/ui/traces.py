@@ -44,7 +44,7 @@ def show_trace(words: Words) -> tuple[Trace | None, DeltaGenerator]:
                 help=words("trace.formats"),
             )
             if sentence := st.session_state.get("trace_error"):
-                st.error(words("trace.unreadable", detail=as_typed(sentence)))
+                st.error(words("trace.unreadable", detail=as_typed(words.said(sentence))))
             if current_trace() is not None:
                 with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="trace_cuts"):
                     for name, empty in _CUTS:

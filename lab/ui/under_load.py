@@ -52,7 +52,7 @@ def _show(knobs: Knobs, spec: RunSpec, words: Words) -> None:
     try:
         sweep = sweep_of(_with_enough(knobs, spec), knobs.think, calibration)
     except ValueError as error:
-        st.caption(words("why.wrong", detail=as_typed(error)))
+        st.caption(words("why.wrong", detail=as_typed(words.said(error))))
         return
     st.markdown(words("load.predicted", device=as_typed(calibration.provenance.device)))
     show_charts(load_charts(sweep, words), spec.workload.name, words)

@@ -99,7 +99,9 @@ def test_what_does_not_fit_is_refused_with_its_numbers_and_the_largest_that_fits
     assert at.session_state["board"].lanes
 
 
-def test_a_kv_budget_that_holds_no_request_is_refused_before_the_run_and_one_that_does_is_a_press_away(page, wait_for):
+def test_a_kv_budget_that_holds_no_request_is_refused_before_the_run_and_one_that_does_is_a_press_away(
+    page, wait_for
+):
     at = ready(page, wait_for, scenario="chat", requests="6", kv="1")
     [said] = [as_read(error.value) for error in at.error]
     assert "a KV budget of 1 MB holds 43 tokens, and every request needs more" in said
@@ -134,6 +136,14 @@ def test_after_a_real_lack_of_memory_the_last_setting_that_ran_is_a_press_away(p
     at = finish(press_run(at), wait_for)
     assert "the device ran out of memory" in as_read(at.error[0].value)
     assert at.button(key="way_back").click().run().session_state["batch"] == 2
+
+
+def test_a_lack_of_memory_and_a_dead_engine_are_said_in_chinese_on_a_chinese_page(page, wait_for):
+    at = page(lang="zh", scenario="own", batch="2")
+    for prompt, said in (("no memory", "设备内存不足"), ("crash", "系统结束了它")):
+        at.text_area(key="own").set_value(prompt).run()
+        at = finish(press_run(at), wait_for)
+        assert said in as_read(at.error[0].value)
 
 
 def test_a_window_that_nobody_can_fill_is_said_to_be_pure_delay(page):
