@@ -119,8 +119,8 @@ def slo_of(options: argparse.Namespace) -> Slo | None:
 
 
 def engine_of(options: argparse.Namespace, progress: ProgressLine) -> Engine:
-    """Load the model, and say that this process measures, until the progress has ended. The import is here: commands
-    that need no model start without torch."""
+    """Load the model, and say that this process measures, until the progress has ended. The import is here:
+    commands that need no model start without torch."""
     from lab.engine.loaded import load_engine
 
     progress.hold(measuring())

@@ -39,7 +39,8 @@ def measuring() -> Iterator[None]:
 
 def someone_measures() -> bool:
     """In any process of this user that has the same cache folder."""
-    return any([_is_held(path) for path in _folder().glob("*.lock")])  # a list: what is left over goes, each time
+    held = [_is_held(path) for path in _folder().glob("*.lock")]  # all of them: what is left over goes, each time
+    return any(held)
 
 
 def _is_held(path: Path) -> bool:

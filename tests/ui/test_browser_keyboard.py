@@ -92,6 +92,7 @@ def test_who_goes_first_the_window_and_groups_are_set_by_keyboard_alone(visit):
 
 def test_a_trace_is_given_and_cut_by_keyboard_alone(visit):
     tab = visit("?scenario=trace&requests=3", viewport=SCREEN)
+    tab.get_by_text("no device").first.wait_for()  # the engine is there, so the page stays as it is
     tab_to(tab, ".st-key-trace_file [data-testid=stBaseButton-secondary]")
     with tab.expect_file_chooser() as chooser:
         press(tab, "Enter")
@@ -114,7 +115,10 @@ def test_the_view_under_load_is_opened_by_keyboard_alone(visit):
 def test_a_batch_size_that_does_not_fit_is_refused_with_numbers_and_the_largest_that_fits_and_nothing_runs(visit):
     tab = visit("?scenario=mixed&requests=64&groups=4&batch=2", viewport=SCREEN)
     press_run(tab)
-    tab.wait_for_function(f"{STAGE}?.shown.length === 4 && {STAGE}.shown.every(({{ run }}) => run.over && run.id.length > 20)", timeout=60_000)
+    tab.wait_for_function(
+        f"{STAGE}?.shown.length === 4 && {STAGE}.shown.every(({{ run }}) => run.over && run.id.length > 20)",
+        timeout=60_000,
+    )
     tab.locator(".st-key-origin").wait_for(timeout=60_000)
     before = tab.evaluate(f"{STAGE}.shown.map(({{ run }}) => run.id)")
     tab.get_by_role("slider", name="Max batch size").focus()
