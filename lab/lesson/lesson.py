@@ -130,7 +130,7 @@ def lessons() -> tuple[Lesson, ...]:
     known = scenes_of(found)
     for lesson in found:
         for step in lesson.steps:
-            _check(lesson, step, known)
+            check_step(lesson, step, known)
     return found
 
 
@@ -168,7 +168,8 @@ def _load(folder: Path) -> Lesson:
         raise ValueError(f"{folder.name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
-def _check(lesson: Lesson, step: Step, known: Mapping[str, Scene]) -> None:
+def check_step(lesson: Lesson, step: Step, known: Mapping[str, Scene]) -> None:
+    """Raises ValueError for a scene, lane or measure that is not there."""
     where = f"{lesson.folder.name}, step {step.key!r}"
     for scene in (step.scene, *step.scenes):
         if scene and scene not in known:

@@ -1,13 +1,14 @@
 """Scenes, expressions, grades and claims on small scripted runs with known numbers."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from lab.engine.scripted import ScriptedExecutor
 from lab.lesson.expression import Taken, names, unit, value
 from lab.lesson.judge import grade, judge
-from lab.lesson.lesson import Claim, Question, lesson_named
+from lab.lesson.lesson import Claim, Question, check_step, lesson_named, scenes
 from lab.lesson.measured import ClaimFound, measure_claims
 from lab.lesson.numbers import written
 from lab.lesson.scene import LaneSpec, Scene, Stream, Users
@@ -180,6 +181,13 @@ def test_placeholders_are_filled_from_the_run(runs):
     assert filled("{alone.steps} steps, {alone.makespan}, {bus.steps | n}", runs, "here") == (
         "**8** steps, **800 ms**, **4**"
     )
+
+
+def test_a_ladder_of_a_lane_that_is_not_there_is_refused():
+    lesson = lesson_named("putting-it-together")
+    step = next(step for step in lesson.steps if step.rungs)
+    with pytest.raises(ValueError, match="no lane 'turbo' in this scene; it has none, dynamic4"):
+        check_step(lesson, replace(step, rungs={"improve": ("none", "turbo")}), scenes())
 
 
 def test_a_section_has_a_heading_choices_and_what_stands_around_them(tmp_path):

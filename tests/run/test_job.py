@@ -4,7 +4,7 @@ import pytest
 
 from lab.analysis.checks import check_lane
 from lab.analysis.identity import token_identity
-from lab.run.job import Cancelled, Finished, Grown, Progress, RunSpec, Started, run_job
+from lab.run.job import Cancelled, Finished, Grown, Progress, RunSpec, Started, run_bare, run_job
 from lab.run.record import Columns
 from lab.scheduling.policy import MODES, Policy, mode
 from lab.workload.request import Request, Workload
@@ -151,3 +151,12 @@ def test_a_request_beyond_the_budget_is_refused_and_the_others_run(engine):
     assert record.lanes[0].refused[0][0] == 1
     assert sorted(record.lanes[0].answers()) == [0]
     check_lane(record.workload, record.lanes[0], complete=True)
+
+
+def test_a_bare_run_is_whole_but_for_what_a_reader_wants_beside_it(engine):
+    record = run_bare(RunSpec(work(engine, [0, 1, 2]), (mode("none"), mode("continuous", 2))), engine)
+    for lane in record.lanes:
+        check_lane(record.workload, lane, complete=True)
+    assert record.provenance.reference_step_s == ()
+    assert record.provenance.read_bytes_per_s is None
+    assert record.token_bytes == ()
