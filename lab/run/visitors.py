@@ -10,16 +10,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lab.run.calibrating import Calibrations
 from lab.run.calibration import Calibration
 from lab.run.column_log import ColumnLog, Mark
 from lab.run.engine_process import EngineProcess, Link, Start
+from lab.run.engine_side import EngineSide, EngineState
 from lab.run.expect import work_of
 from lab.run.job import Event, Finished, Grown, Progress, Started
 from lab.run.lanes import RunSpec
 from lab.run.line import Job, Line, State, Why
+from lab.run.look import Expectation, Look, look_at
 from lab.run.messages import (
     Calibrate,
     Calibrated,
@@ -37,55 +39,9 @@ from lab.run.messages import (
     Report,
     Run,
 )
-from lab.run.record import Columns, RunRecord
+from lab.run.record import Columns
 
 TICK = 1.0  # seconds between two looks of the reaper
-
-
-@dataclass(frozen=True, slots=True)
-class EngineState:
-    """Is there a model to run on? `facts` once it is ready; `sentence` where it could not be loaded; `model` is
-    the name that it is loaded by."""
-
-    model: str = ""
-    loading: Loading | None = None
-    facts: Ready | None = None
-    sentence: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """Seconds in line and at work that a run may expect if it is submitted now; a guess, see lab.run.expect."""
-
-    wait: float
-    run: float
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What a visitor sees of a run at one moment.
-
-    spec      what was asked for
-    place     0 at work or over, 1 next in line, …
-    stopping  it was asked to stop and has not stopped yet
-    why       why it ended early; `detail` is the engine's sentence where it has one
-    record    with empty columns from its start on, with all that was measured once it has ended
-    """
-
-    job: str
-    owner: str
-    spec: RunSpec
-    state: State
-    place: int
-    stopping: bool
-    progress: Progress | None
-    why: Why | None
-    detail: str
-    record: RunRecord | None
-
-    @property
-    def modes(self) -> tuple[str, ...]:
-        return tuple(policy.name for policy in self.spec.policies)
 
 
 class Device:
@@ -94,15 +50,11 @@ class Device:
     def __init__(self, load: Load, start: Start = EngineProcess, now: Callable[[], float] = time.monotonic) -> None:
         """`start` makes the link to an engine, which is told to `load`, and later to load the same with the model
         that a run asks for; `now` is a clock in seconds."""
-        self._load = load
-        self._start = start
         self._now = now
         self._lock = threading.RLock()
         self._line = Line()
-        self._engine = EngineState()
+        self._engine = EngineSide(load, start)
         self._calibrations = Calibrations(now())
-        self._link: Link | None = None
-        self._deaths = 0  # engine processes in a row that ended before they were ready
         self._closed = threading.Event()
         self._reaped = now()
         with self._lock:
@@ -113,12 +65,12 @@ class Device:
 
     @property
     def engine(self) -> EngineState:
-        return self._engine
+        return self._engine.state
 
     @property
     def model(self) -> str:
         """Of runs that name none."""
-        return self._load.model
+        return self._engine.usual_model
 
     def submit(self, spec: RunSpec, owner: str) -> str:
         """Put a run in line, in place of the owner's earlier one; its id. ValueError where the line is too long."""
@@ -141,20 +93,7 @@ class Device:
             if (job := self._line.find(job_id)) is None:
                 return None
             job.seen = self._now()
-            stopping = job.stopping is not None and not job.state.over
-            place = self._line.place(job)
-            return Look(
-                job.id,
-                job.owner,
-                job.spec,
-                job.state,
-                place,
-                stopping,
-                job.progress,
-                job.why,
-                job.detail,
-                job.record,
-            )
+            return look_at(job, self._line.place(job))
 
     def measured(self, spec: RunSpec) -> dict[str, str]:
         """Lanes that need not be run again: policy name -> id of the run, by whomever, that measured it."""
@@ -184,14 +123,14 @@ class Device:
     def calibration(self, model: str = "") -> Calibration | None:
         """What predictions of a model stand on; None as long as it has not been measured on this machine."""
         with self._lock:
-            return self._calibrations.of(model or self._load.model)
+            return self._calibrations.of(model or self.model)
 
     def calibrated_in(self, model: str = "") -> float | None:
         """Seconds until this model has been measured, if nobody comes first; a guess. None where it is not
         loaded or cannot be measured."""
         with self._lock:
-            wanted = model or self._load.model
-            if self._engine.facts is None or self._engine.model != wanted:
+            wanted = model or self.model
+            if self.engine.facts is None or self.engine.model != wanted:
                 return None
             return self._calibrations.seconds_left(wanted, self._now())
 
@@ -205,7 +144,7 @@ class Device:
         """End the engine process. The device is of no use afterwards."""
         self._closed.set()
         with self._lock:
-            link, self._link = self._link, None
+            link = self._engine.let_go()
         if link is not None:
             link.close()
 
@@ -213,17 +152,16 @@ class Device:
 
     def hear(self, link: Link, report: Report) -> None:
         with self._lock:
-            if link is not self._link:
+            if link is not self._engine.link:
                 return
             match report:
                 case Loading():
-                    self._engine = replace(self._engine, loading=report)
+                    self._engine.loading(report)
                 case Ready():
-                    self._engine, self._deaths = EngineState(self._engine.model, facts=report), 0
+                    self._engine.ready(report)
                     self._next()
-                case Freed(free_bytes) if (facts := self._engine.facts) is not None and facts.memory is not None:
-                    memory = facts.memory._replace(free_bytes=free_bytes)
-                    self._engine = replace(self._engine, facts=facts._replace(memory=memory))
+                case Freed(free_bytes):
+                    self._engine.freed(free_bytes)
                 case LoadFailed(sentence):
                     self._give_up(sentence)
                 case Calibrating():
@@ -241,19 +179,17 @@ class Device:
 
     def ended(self, link: Link, sentence: str) -> None:
         with self._lock:
-            if link is not self._link or self._closed.is_set():
+            if link is not self._engine.link or self._closed.is_set():
                 return
-            self._link = None
             if self._calibrations.going_on:
                 self._calibrations.failed(self._now())
-            self._deaths = 0 if self._engine.facts else self._deaths + 1
-            self._engine = EngineState(self._engine.model)
+            another = self._engine.died()
             if job := self._line.at_work:
                 self._line.end(job, State.FAILED, self._now(), Why.ENGINE_DIED, sentence)
-            if self._deaths > 1:
-                self._give_up(sentence)
-            else:
+            if another:
                 self._start_engine()
+            else:
+                self._give_up(sentence)
 
     def _at_work(self, job_id: str) -> Job | None:
         job = self._line.at_work
@@ -278,45 +214,39 @@ class Device:
 
     def _start_engine(self) -> None:
         """With the model that is wanted next."""
-        self._link = self._start(self)
         first = next(iter(self._line), None)
-        self._tell_to_load(self._link, self._load.model if first is None else self._model_of(first))
-
-    def _tell_to_load(self, link: Link, model: str) -> None:
-        self._engine = EngineState(model, loading=Loading("start", 0, 0))
-        link.send(replace(self._load, model=model))
+        self._engine.start(self, self.model if first is None else self._model_of(first))
 
     def _model_of(self, job: Job) -> str:
-        return job.spec.model or self._load.model
+        return job.spec.model or self.model
 
     def _give_up(self, sentence: str) -> None:
         """No such model: all that wait for it fail; the next run that wants it tries again."""
-        failed = self._engine.model
-        self._engine, self._deaths = EngineState(failed, sentence=sentence), 0
+        self._engine.failed(sentence)
         for job in self._line:
-            if self._model_of(job) == failed:
+            if self._model_of(job) == self.engine.model:
                 self._line.end(job, State.FAILED, self._now(), Why.NO_ENGINE, sentence)
         self._next()
 
     def _next(self) -> None:
         """Put the next run to work, or have its model loaded first."""
         job = self._line.next_up
-        if job is None or self._engine.loading is not None or self._closed.is_set():
+        if job is None or self.engine.loading is not None or self._closed.is_set():
             return
-        if self._link is None:
+        if self._engine.link is None:
             self._start_engine()
-        elif self._engine.facts is None or self._engine.model != self._model_of(job):
-            self._tell_to_load(self._link, self._model_of(job))
+        elif self.engine.facts is None or self.engine.model != self._model_of(job):
+            self._engine.load(self._model_of(job))
         else:
             self._line.start(job, self._now())
-            self._link.send(Run(job.id, job.spec))
+            self._engine.send(Run(job.id, job.spec))
 
     def _stop(self, job: Job, why: Why) -> None:
         if job.state is State.WAITING:
             self._end(job, State.CANCELLED, why)
-        elif job.state is State.RUNNING and job.stopping is None and self._link is not None:
+        elif job.state is State.RUNNING and job.stopping is None and self._engine.link is not None:
             job.stopping = why
-            self._link.send(Cancel(job.id))
+            self._engine.send(Cancel(job.id))
 
     def _end(self, job: Job, state: State, why: Why | None = None, detail: str = "") -> None:
         self._line.end(job, state, self._now(), why, detail)
@@ -325,17 +255,17 @@ class Device:
     # ---- calibration
 
     def _calibrate_when_idle(self, now: float) -> None:
-        if self._link is None or self._engine.facts is None or any(self._line):
+        if self._engine.link is None or self.engine.facts is None or any(self._line):
             self._calibrations.busy(now)
-        elif self._calibrations.due(self._engine.model, now):
-            self._calibrations.begin(self._engine.model, now)
-            self._link.send(Calibrate())
+        elif self._calibrations.due(self.engine.model, now):
+            self._calibrations.begin(self.engine.model, now)
+            self._engine.send(Calibrate())
 
     def _calibrated(self, calibration: Calibration) -> None:
         if self._calibrations.going_on:
             self._calibrations.measured(calibration, self._now())
         else:
-            self._calibrations.kept(self._engine.model, calibration)
+            self._calibrations.kept(self.engine.model, calibration)
 
     def _not_calibrated(self, sentence: str) -> None:
         if sentence:

@@ -11,8 +11,8 @@ from statistics import median
 from typing import Protocol
 
 from lab.run.lanes import RunSpec
+from lab.run.look import Look
 from lab.run.record import RunRecord
-from lab.run.visitors import Look
 from lab.scheduling.hybrid import base_of
 
 MOST_JOBS = 8

@@ -9,8 +9,8 @@ from lab.report.provenance import recorded_when
 from lab.report.requests import requests_table
 from lab.report.words import Words
 from lab.run.line import State, Why
+from lab.run.look import Look
 from lab.run.record import RunRecord
-from lab.run.visitors import Look
 from lab.ui.board import Board, fill, from_address
 from lab.ui.channels import channels, my_link
 from lab.ui.controls import Choice, current_language, show_knobs, show_way_back, write_address

@@ -6,11 +6,12 @@ import streamlit as st
 
 from lab.report.markup import as_typed
 from lab.report.words import Words
+from lab.run.engine_side import EngineState
 from lab.run.job import Progress
 from lab.run.lanes import RunSpec
 from lab.run.line import State
+from lab.run.look import Expectation, Look
 from lab.run.messages import Loading, Ready
-from lab.run.visitors import EngineState, Expectation, Look
 from lab.ui.device import device, me
 from lab.ui.models import model_name
 

@@ -33,8 +33,8 @@ from starlette.routing import Route
 from lab.report.stage_data import TokenBytes, chunk, head, texts_of
 from lab.run.column_log import Mark
 from lab.run.line import State
+from lab.run.look import Look
 from lab.run.record import Columns
-from lab.run.visitors import Look
 
 RUNNING_MS = 110  # a little over 9 times a second
 WAITING_MS = 1000

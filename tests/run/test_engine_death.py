@@ -20,7 +20,7 @@ def test_a_killed_engine_is_a_sentence_a_fresh_one_takes_over_and_the_line_goes_
     try:
         struck, waiting = (device.submit(short_run(seed), f"visitor {seed}") for seed in (1, 2))
         wait_while(lambda: not has_steps(device, struck), device, waiting)
-        pid = device._link.pid
+        pid = device._engine.link.pid
         os.kill(pid, signal.SIGKILL)
         wait_while(lambda: not device.look(struck).state.over, device, waiting)
         look = device.look(struck)
@@ -28,7 +28,7 @@ def test_a_killed_engine_is_a_sentence_a_fresh_one_takes_over_and_the_line_goes_
         assert look.detail == "the system killed it, most likely because memory ran out"
         wait_while(lambda: not device.look(waiting).state.over, device, waiting)
         assert device.look(waiting).state is State.FINISHED
-        assert device._link.pid != pid
+        assert device._engine.link.pid != pid
         again = device.submit(short_run(1), "visitor 1")
         wait_while(lambda: not device.look(again).state.over, device, again)
         assert device.look(again).state is State.FINISHED
