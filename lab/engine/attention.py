@@ -15,19 +15,14 @@ from lab.engine.batch import Batch, DecodeRun, PromptBlock
 
 
 def attend(q: Tensor, kv: Tensor, batch: Batch, cached: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
-    """Every token of the batch looks at its own request's tokens up to itself.
+    """Every token of the batch's prompts and decoding runs looks at its own request's tokens up to itself.
 
     q [tokens, heads, head_dim]; kv [tokens, 2 × kv_heads × head_dim], already written to the pool; `cached` are
-    keys and values of each decoding run, see KvPool.reader. Returns [tokens, heads × head_dim].
+    keys and values of each decoding run, see KvPool.reader. Returns [those tokens, heads × head_dim].
     """
     done = [_decodes(q, run, *views) for run, views in zip(batch.decodes, cached, strict=True)]
-    done += over_prompts(q, kv, batch)
+    done += [_prompts(q, kv, block) for block in batch.prompts]
     return done[0] if len(done) == 1 else torch.cat(done)
-
-
-def over_prompts(q: Tensor, kv: Tensor, batch: Batch) -> list[Tensor]:
-    """`attend` for the prompts alone, block by block."""
-    return [_prompts(q, kv, block) for block in batch.prompts]
 
 
 def _decodes(q: Tensor, run: DecodeRun, keys: Tensor, values: Tensor) -> Tensor:

@@ -26,6 +26,8 @@ MOST_LOOPED = 512
 LOOPED_KEY = {torch.bfloat16: 0.08, torch.float32: 0.125}
 TORCH_KEY = {torch.bfloat16: 0.2, torch.float32: 0.26}
 TORCH_CALL = 40.0
+# Prompts of more tokens than this, squared and summed, attend faster by torch: it multiplies blocks.
+MOST_SQUARES = 5000
 
 
 class PromptBlock(NamedTuple):
@@ -65,9 +67,9 @@ class Batch:
                            come first, by slot, then prompts, then filler, which has no slot
     last                   [rows], in the step's order: where each row's last real token lies in the flat list
     kernel_padding         positions computed beyond those asked for: filler, and unused keys of decoding runs
-    decoding               how many rows decode: they are the first of the flat list
-    looped                 few enough tokens for lab.engine.loops. Then decoding rows may attend one by one, and
-                           `decodes` is empty
+    looped                 few enough tokens for lab.engine.loops
+    alone                  so many of the first tokens attend by such a loop, one by one; `decodes` and `prompts`
+                           are what is left
     """
 
     ids: Tensor
@@ -77,8 +79,8 @@ class Batch:
     prompts: tuple[PromptBlock, ...]
     decodes: tuple[DecodeRun, ...]
     kernel_padding: int
-    decoding: int
-    looped: bool
+    looped: bool = False
+    alone: int = 0
 
 
 def lay_out(step: Step, dtype: torch.dtype, device: torch.device, looped: bool = False) -> Batch:
@@ -99,19 +101,23 @@ def lay_out(step: Step, dtype: torch.dtype, device: torch.device, looped: bool =
     filler = rounded(len(ids)) - len(ids) if lengths else 0
     asked = sum(row.past + 1 for row in decoding)
     looped = looped and len(ids) + filler <= MOST_LOOPED
-    one_by_one = looped and rows_alone_win(asked, dtype, torch.get_num_threads())
-    runs = [] if one_by_one else _decode_runs(decoding, dtype, device)
+    alone = 0
+    if looped and rows_alone_win(asked, dtype, torch.get_num_threads()):
+        short = sum(length * length for length in lengths) <= MOST_SQUARES
+        alone = len(ids) if short else len(decoding)
+    runs = [] if alone else _decode_runs(decoding, dtype, device)
     masked = sum(run.slots * run.context for run in runs) - asked if runs else 0
+    blocks = () if alone > len(decoding) else _prompt_blocks(lengths + [filler] * (filler > 0), len(decoding))
     return Batch(
         ids=torch.tensor(ids + [0] * filler, device=device),
         positions=torch.tensor(positions + [0] * filler, device=device),
         slots=torch.tensor(slots, device=device),
         last=torch.tensor(last, device=device),
-        prompts=_prompt_blocks(lengths + [filler] * (filler > 0), len(decoding)),
+        prompts=blocks,
         decodes=tuple(runs),
         kernel_padding=filler + masked,
-        decoding=len(decoding),
         looped=looped,
+        alone=alone,
     )
 
 

@@ -107,7 +107,7 @@ class _Recording:
         places = torch.arange(context, device=device)
         decodes = DecodeRun(0, rows, 0, rows, context, mask, stand_ins=None, picked=None, gathered=slots)
         last = torch.arange(rows, device=device)
-        batch = Batch(ids, positions, slots, last, (), (decodes,), kernel_padding=0, decoding=rows, looped=False)
+        batch = Batch(ids, positions, slots, last, prompts=(), decodes=(decodes,), kernel_padding=0)
 
         @torch.inference_mode()
         def work() -> Tensor:

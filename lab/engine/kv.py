@@ -6,10 +6,14 @@ Refuses to know requests and lanes: who may use which slot, and when, is the sch
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from lab.engine.array import as_array
 from lab.engine.batch import Batch, DecodeRun
 from lab.spec.model_shape import ModelShape
 
@@ -35,9 +39,10 @@ class KvPool:
     def bytes(self) -> int:
         return self._pool.nbytes
 
-    def flat(self, layer: int) -> Tensor:
-        """One layer's keys and values, [slots × tokens_per_slot, 2 × kv_heads × head_dim]."""
-        return self._flat[layer]
+    @cached_property
+    def arrays(self) -> list[np.ndarray[Any, Any]]:
+        """Each layer's keys and values for loops, [slots × tokens_per_slot, 2 × kv_heads × head_dim]."""
+        return [as_array(layer) for layer in self._flat]
 
     def places(self, batch: Batch) -> Tensor:
         """Where `write` puts each of the batch's tokens that have a slot."""

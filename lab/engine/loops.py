@@ -157,11 +157,11 @@ def turn_and_keep(every, turns, positions, places, kept, heads, dim):
 
 @njit(**COMPILED)
 def attend(every, kept, starts, positions, kv_heads, dim, out):
-    """Each decoding row's queries over its own cached tokens, positions[n] + 1 of them from starts[n] on.
+    """Each of the first tokens' queries over its own request's cache, positions[n] + 1 places from starts[n] on.
 
-    every [≥ rows, …], queries first; kept [positions of the cache, 2 × kv_heads × dim]; starts [rows];
-    out [rows, query heads × dim]. The cache comes from memory, not from a cache of the CPU, so it is walked through
-    in the order in which it lies: all heads of a token before the next token.
+    every [≥ tokens, …], queries first; kept [places of the cache, 2 × kv_heads × dim]; starts [tokens];
+    out [≥ tokens, query heads × dim]. The cache comes from memory, not from a cache of the CPU, so it is walked
+    through in the order in which it lies: all heads of a place before the next place.
     """
     heads = out.shape[1] // dim
     queries, sums = np.empty(heads * dim, np.float32), np.empty(heads * dim, np.float32)

@@ -7,11 +7,15 @@ which costs nothing more when a layer's output is added, and each normalisation 
 
 from __future__ import annotations
 
-from typing import Protocol
+from functools import cached_property
+from typing import Any, Protocol
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from lab.engine.array import as_array
 
 
 class RmsNorm:
@@ -28,6 +32,11 @@ class RmsNorm:
         if self._on_cpu:
             return self.of_mirrored(x.unsqueeze(-2) * self._signs)
         return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
+
+    @cached_property
+    def array(self) -> np.ndarray[Any, Any]:
+        """The weight, for loops."""
+        return as_array(self.weight)
 
     def of_mirrored(self, both: Tensor) -> Tensor:
         """[..., 2, n] of x and -x → [..., n], x normalised."""

@@ -8,21 +8,19 @@ LoopedOperators  lab.engine.loops, for the few tokens of a decode step on a CPU,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lab.engine.attention import attend, over_prompts
+from lab.engine.array import as_array
+from lab.engine.attention import attend
 from lab.engine.batch import Batch
 from lab.engine.kv import KvPool
 from lab.engine.norm import Residual, RmsNorm, residual
 from lab.engine.rotary import turn_
 from lab.spec.model_shape import ModelShape
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Attention = Callable[[int, Tensor], Tensor]
 
@@ -85,24 +83,20 @@ class LoopedOperators:
     def attention(self, batch: Batch, pool: KvPool) -> Attention:
         s, loops = self._shape, self._loops
         positions, places = batch.positions.numpy(), pool.places(batch).numpy()
-        alone = batch.decoding if not batch.decodes else 0
-        starts = (batch.slots[:alone] * pool.tokens_per_slot).numpy()
-        out = torch.empty(alone, s.heads * s.head_dim, dtype=pool.dtype)
-        written = as_array(out)
+        starts = (batch.slots[: batch.alone] * pool.tokens_per_slot).numpy()
+        out = torch.zeros(len(batch.ids), s.heads * s.head_dim, dtype=pool.dtype)
+        found = as_array(out)
         cached = [pool.reader(run) for run in batch.decodes]
 
         def of(layer: int, every: Tensor) -> Tensor:
-            seen, kept = as_array(every), as_array(pool.flat(layer))
+            seen, kept = as_array(every), pool.arrays[layer]
             loops.turn_and_keep(seen, self._turns, positions, places, kept, s.heads + s.kv_heads, s.head_dim)
-            if alone:
-                loops.attend(seen, kept, starts, positions, s.kv_heads, s.head_dim, written)
-            if alone == len(every):
+            loops.attend(seen, kept, starts, positions, s.kv_heads, s.head_dim, found)
+            if not (batch.decodes or batch.prompts):
                 return out
             q = every.view(len(every), -1, s.head_dim).narrow(1, 0, s.heads)
-            kv = keys_values(s, every)
-            if batch.decodes:
-                return attend(q, kv, batch, [read(layer) for read in cached])
-            return torch.cat([out, *over_prompts(q, kv, batch)])
+            rest = attend(q, keys_values(s, every), batch, [read(layer) for read in cached])
+            return torch.cat([out[: batch.alone], rest]) if batch.alone else rest
 
         return of
 
@@ -113,7 +107,10 @@ class LoopedOperators:
 
 
 class LoopedResidual:
-    """The sums in fp32, [tokens, hidden]; what was added last waits until they are next asked for."""
+    """The sums in fp32, [tokens, hidden]; what was added last waits until they are next asked for.
+
+    What `normed` returns holds until it is asked again.
+    """
 
     def __init__(self, x: Tensor, waiting: Tensor) -> None:
         from lab.engine import loops
@@ -122,15 +119,16 @@ class LoopedResidual:
         self._x, self._sums = x, x.numpy()
         self._waiting = waiting
         self._nothing = torch.zeros_like(waiting)
+        self._normed = torch.empty_like(waiting)
+        self._written = as_array(self._normed)
 
     def add(self, x: Tensor) -> None:
         self._waiting = x if self._waiting is self._nothing else self._waiting + x
 
     def normed(self, norm: RmsNorm) -> Tensor:
-        out = torch.empty_like(self._waiting)
-        self._add_and_normalise(self._sums, as_array(self._waiting), as_array(norm.weight), norm.eps, as_array(out))
+        self._add_and_normalise(self._sums, as_array(self._waiting), norm.array, norm.eps, self._written)
         self._waiting = self._nothing
-        return out
+        return self._normed
 
     def of(self, tokens: Tensor) -> LoopedResidual:
         return LoopedResidual(self._x[tokens], self._waiting[tokens])
@@ -149,8 +147,3 @@ def looped_operators(shape: ModelShape, turns: Tensor) -> LoopedOperators | None
 def keys_values(shape: ModelShape, every: Tensor) -> Tensor:
     """The part of [tokens, queries, keys and values] that is cached, [tokens, 2 × kv_heads × head_dim]."""
     return every.narrow(1, shape.heads * shape.head_dim, 2 * shape.kv_heads * shape.head_dim)
-
-
-def as_array(x: Tensor) -> np.ndarray[Any, Any]:
-    """numpy's view of a tensor's memory; bf16 as its 16 bits."""
-    return (x.view(torch.uint16) if x.dtype == torch.bfloat16 else x).numpy()

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -194,10 +195,19 @@ class TorchExecutor:
 
 
 def _greedy(logits: Tensor) -> tuple[int, ...]:
-    """The token of the largest logit of each row; on a CPU by numpy, whose argmax is six times torch's speed."""
-    if logits.device.type == "cpu":
-        return tuple(logits.float().numpy().argmax(axis=-1).tolist())
-    return tuple(logits.argmax(dim=-1).tolist())
+    """The token of the largest logit of each row; on a CPU by numpy, whose argmax is six times torch's speed.
+
+    bf16 numbers above zero are in the order of their bits, so where a row's largest is one of these, none need be
+    converted.
+    """
+    if logits.device.type != "cpu":
+        return tuple(logits.argmax(dim=-1).tolist())
+    if logits.dtype == torch.bfloat16:
+        bits = logits.view(torch.int16).numpy()
+        found = bits.argmax(axis=-1)
+        if (np.take_along_axis(bits, found[:, None], axis=-1) > 0).all():
+            return tuple(found.tolist())
+    return tuple(logits.float().numpy().argmax(axis=-1).tolist())
 
 
 def _decode_row(slot: int, past: int = 1) -> Row:

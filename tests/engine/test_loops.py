@@ -8,12 +8,14 @@ import pytest
 import torch
 
 from lab.engine import loops
+from lab.engine.array import as_array
 from lab.engine.batch import MOST_LOOPED, lay_out, rows_alone_win
 from lab.engine.kv import KvPool
 from lab.engine.norm import RmsNorm, residual
-from lab.engine.operators import LoopedOperators, TorchOperators, as_array, looped_operators
+from lab.engine.operators import LoopedOperators, TorchOperators, looped_operators
 from lab.engine.rotary import turns
 from lab.engine.step import Row, Step
+from lab.engine.torch_executor import _greedy
 from lab.spec.model_shape import WELL_KNOWN
 
 CPU = torch.device("cpu")
@@ -90,9 +92,10 @@ STEPS = {
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("rows", STEPS.values(), ids=STEPS)
-@pytest.mark.parametrize("one_by_one", [True, False])
-def test_attention_and_what_it_keeps_are_torchs(both, monkeypatch, dtype, rows, one_by_one):
+@pytest.mark.parametrize(("one_by_one", "squares"), [(True, 10**9), (True, 0), (False, 0)])
+def test_attention_and_what_it_keeps_are_torchs(both, monkeypatch, dtype, rows, one_by_one, squares):
     monkeypatch.setattr("lab.engine.batch.rows_alone_win", lambda *_: one_by_one)
+    monkeypatch.setattr("lab.engine.batch.MOST_SQUARES", squares)
     layer = 1
     shape = replace(SHAPE, layers=2)
     cache = torch.randn(2, 8, 100, 2, SHAPE.kv_heads, SHAPE.head_dim).to(dtype)
@@ -113,7 +116,24 @@ def test_rows_that_attend_one_by_one_have_no_unused_keys():
     step = Step((_row(0, 20), _row(1, 9)))
     assert lay_out(step, torch.float32, CPU, looped=False).kernel_padding == 11
     alone = lay_out(step, torch.float32, CPU, looped=True)
-    assert (alone.kernel_padding, alone.decodes, alone.decoding) == (0, (), 2)
+    assert (alone.kernel_padding, alone.decodes, alone.alone) == (0, (), 2)
+
+
+def test_short_prompts_attend_token_by_token_and_long_ones_in_blocks():
+    short = lay_out(Step((_row(0, 20), _row(1, 0, 9))), torch.float32, CPU, looped=True)
+    assert (short.alone, short.prompts, len(short.ids)) == (10, (), 16)
+    long = lay_out(Step((_row(0, 20), _row(1, 0, 90))), torch.float32, CPU, looped=True)
+    assert (long.alone, [block.length for block in long.prompts]) == (1, [90, 5])
+
+
+@pytest.mark.parametrize("largest", [3.0, 0.0, -0.5])
+def test_the_largest_logit_is_found_whatever_its_sign(largest):
+    logits = torch.full((3, 1000), -7.0)
+    logits[:, 100] = -1.0
+    logits[0, 400] = logits[1, 3] = logits[2, 999] = largest
+    logits[0, 500] = largest  # of equals the first
+    for dtype in DTYPES:
+        assert _greedy(logits.to(dtype)) == (400, 3, 999)
 
 
 def test_many_tokens_and_devices_without_loops_are_left_to_torch():
