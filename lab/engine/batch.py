@@ -20,8 +20,8 @@ from lab.engine.step import Row, Step
 
 # One more attention call takes as long as attending to about so many masked keys (see docs/performance.md).
 CALL_IN_KEYS = 400
-# More tokens than these keep every core busy with torch's operators; the loops run on one.
-MOST_LOOPED = 512
+# With more tokens than these torch's operators are quicker, which use every core; the loops run on one.
+MOST_LOOPED = 128
 # µs that a key costs a row's own loop, and torch's attention if one core does it; µs that calling the latter costs.
 LOOPED_KEY = {torch.bfloat16: 0.08, torch.float32: 0.125}
 TORCH_KEY = {torch.bfloat16: 0.2, torch.float32: 0.26}

@@ -47,7 +47,7 @@ def show_scene(
         if record is not None:
             show_downloads(record, {}, words)
     if sentence := st.session_state.pop("lesson_error", ""):
-        st.error(words("why.wrong", detail=as_typed(sentence)))
+        st.error(words("why.wrong", detail=as_typed(words.said(sentence))))
     for job in going:
         show_progress(job, words)
     if not going and record is None:
@@ -94,7 +94,7 @@ def _look_after(name: str, words: Words) -> Board:
         if look is None:
             board = Board()
         elif look.state in (State.FAILED, State.CANCELLED):
-            sentence = words(f"why.{look.why}", detail=as_typed(look.detail))
+            sentence = words(f"why.{look.why}", detail=as_typed(words.said(look.detail)))
             (st.error if look.state is State.FAILED else st.info)(sentence)
             board = Board()
     visit().boards[name] = board

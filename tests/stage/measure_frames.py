@@ -5,11 +5,15 @@
 Headless Chromium draws in software, so a machine with a display is faster.
 """
 
-import importlib.util
 import json
 import shutil
 import statistics
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.stage import conftest as helpers
 
 SCRIPT = """
 async ([speed, whole]) => {
@@ -39,14 +43,7 @@ async ([speed, whole]) => {
 """
 
 
-def load_helpers():
-    spec = importlib.util.spec_from_file_location("helpers", Path(__file__).with_name("conftest.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def big_record(helpers):
+def big_record():
     """Two request-level and two refilling lanes of 32 seats, each of 2,000 steps or more."""
     workload = helpers.make_workload(640, 20.0, longest=180)
     policies = [
@@ -64,8 +61,7 @@ def big_record(helpers):
 def main() -> None:
     from playwright.sync_api import sync_playwright
 
-    helpers = load_helpers()
-    record = big_record(helpers)
+    record = big_record()
     print("steps:", [len(lane.columns.seconds) for lane in record.lanes], "seats: 32 each")
     text = json.dumps(helpers.stage_data(record))
     print(f"data: {len(text) / 1e6:.1f} MB")

@@ -1,12 +1,15 @@
-"""How long from letting a slider go to the first redraw of the stage? Prints medians, in milliseconds.
+"""How long from opening the page to the first token, and from a slider's move to the first redraw of the stage?
 
     python tests/ui/measure_release.py
 
-The real page in headless Chromium, the default model. Two releases take turns: one that must be measured anew,
-where the lanes that it concerns fade, and one that was measured before, whose lanes come back.
+The real page in headless Chromium, the default model in its cache. The page is opened on a server that has just
+started, and Run is pressed as soon as it is there. Then two moves of a slider take turns: to a value that must be
+measured anew, and back to one that was measured before. As long as nothing can be predicted, the lanes that a move
+concerns fade when it is let go; then a prediction is drawn while the slider is still in hand.
 """
 
 import sys
+import time
 from pathlib import Path
 from statistics import median
 
@@ -18,38 +21,47 @@ from tests.ui.visitor import REAL, served
 
 TRIES = 7
 STAGE = "globalThis.batchingStage?.get('stage')"
-# Time runs from the slider's own event; the picture counts once a frame with it has been drawn.
+# Time runs from the slider's own events; a picture counts once a frame with it has been drawn.
 WATCH = f"""name => {{
   const session = {STAGE};
   const input = [...session.stage.root.querySelectorAll('input[type=range]')].find((i) => i.ariaLabel === name);
-  const state = () => JSON.stringify([session.stage.fading, session.shown.map(({{ run }}) => run.id)]);
-  globalThis.redrawn = null;
-  input.addEventListener('change', () => {{
-    const began = performance.now();
-    const before = state();
+  const kinds = () => session.shown.map(({{ run }}) => run.kind);
+  const state = () => JSON.stringify([session.stage.fading, kinds(), session.shown.map(({{ run, lane }}) => [run.id, lane.end])]);
+  globalThis.redrawn = globalThis.settled = null;
+  const until = (found, name, began) => {{
     const look = () => {{
-      if (state() !== before) requestAnimationFrame(() => (globalThis.redrawn = performance.now() - began));
+      if (found()) requestAnimationFrame(() => (globalThis[name] = performance.now() - began));
       else requestAnimationFrame(look);
     }};
     look();
+  }};
+  input.addEventListener('input', () => {{
+    const before = state();
+    until(() => state() !== before, 'redrawn', performance.now());
+  }}, {{ once: true }});
+  input.addEventListener('change', () => {{
+    const measured = () => kinds().every((kind) => kind === 'measured') && !session.stage.fading.some(Boolean);
+    until(measured, 'settled', performance.now());
   }}, {{ once: true }});
 }}"""
+FIRST_TOKEN = f"{STAGE}?.shown.some(({{ run, lane }}) => run.kind === 'measured' && lane.end > 0)"
 MEASURED = f"{STAGE}?.shown.length === 4 && {STAGE}.shown.every(({{ run }}) => run.over && run.kind === 'measured')"
 
 
-def release(tab, dx):
-    """Drag the batch slider by one stop, let it go, and say how long the stage took."""
+def move(tab, dx):
+    """Drag the batch slider by one stop and let it go: ms to the first redraw, and to measured lanes after that."""
     slider = tab.get_by_role("slider", name="Max batch size")
     box = slider.bounding_box()
     stops = int(slider.get_attribute("max"))
     x = box["x"] + 8 + (box["width"] - 16) * int(slider.input_value()) / stops
     tab.mouse.move(x, box["y"] + box["height"] / 2)
     tab.mouse.down()
-    tab.mouse.move(x + dx * (box["width"] - 16) / stops, box["y"] + box["height"] / 2, steps=4)
     tab.evaluate(WATCH, "Max batch size")
+    tab.mouse.move(x + dx * (box["width"] - 16) / stops, box["y"] + box["height"] / 2, steps=4)
     tab.mouse.up()
-    tab.wait_for_function("globalThis.redrawn !== null", timeout=30_000)
-    return tab.evaluate("globalThis.redrawn")
+    tab.wait_for_function("globalThis.redrawn !== null && globalThis.settled !== null", timeout=240_000)
+    tab.wait_for_timeout(1500)
+    return tab.evaluate("[globalThis.redrawn, globalThis.settled]")
 
 
 def main():
@@ -57,21 +69,20 @@ def main():
     with served(REAL) as (_, host), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 1280, "height": 720})
+        opened = time.monotonic()
         tab.goto(f"http://{host}/?scenario=night&requests=2&batch=1")
         tab.locator(".st-key-run button").click()
+        tab.wait_for_function(FIRST_TOKEN, timeout=240_000)
+        print(f"from opening the page to the first token on the stage: {time.monotonic() - opened:.1f} s")
         tab.wait_for_function(MEASURED, timeout=240_000)
         for _ in range(TRIES):
-            new.append(release(tab, 1))
-            print(new, known)
-            tab.wait_for_function(f"{MEASURED} && !{STAGE}.stage.fading.some(Boolean)", timeout=240_000)
-            tab.wait_for_timeout(1500)
-            known.append(release(tab, -1))
-            tab.wait_for_timeout(1500)
-            release(tab, 1)
-            tab.wait_for_timeout(1500)
+            new.append(move(tab, 1))
+            known.append(move(tab, -1))
+            move(tab, 1)
         browser.close()
-    for name, times in (("measured anew, its lanes fade", new), ("measured before, its lanes come back", known)):
-        print(f"{name}: median {median(times):.0f} ms, {min(times):.0f} to {max(times):.0f} of {len(times)}")
+    for name, times in (("measured anew", new), ("measured before", known)):
+        for what, each in zip(("first redraw after the move", "measured lanes after letting go"), zip(*times, strict=True), strict=True):
+            print(f"{name}: {what}: median {median(each):.0f} ms, {min(each):.0f} to {max(each):.0f} of {len(each)}")
 
 
 if __name__ == "__main__":

@@ -70,6 +70,13 @@ def test_the_answer_is_what_the_prediction_of_these_knobs_gives():
     assert [lane["policy"]["name"] for lane in record["lanes"]] == list(MODES)
 
 
+def test_an_answer_says_how_long_the_server_took():
+    answer = client(Machine(), mine=Scene(Knobs())).post(URL, json={"scene": "mine", "knobs": SLIDERS})
+    name, milliseconds = answer.headers["server-timing"].split(";dur=")
+    assert name == "preview"
+    assert 0 < float(milliseconds) < 1000 * answer.elapsed.total_seconds()
+
+
 @pytest.mark.parametrize("told", [{"max_batch_size": 10**9}, {"max_batch_size": "8"}, {"rate": [1]}, {"seed": 3}])
 def test_what_no_slider_can_say_changes_nothing(told):
     tab = client(Machine(), mine=Scene(Knobs()))
