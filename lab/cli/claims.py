@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from lab.cli.options import add_model_options, check_repeats, engine_of, path
@@ -42,12 +43,12 @@ def measure(options: argparse.Namespace) -> int:
     wanted = [lesson_named(name) for name in options.lesson or [lesson.name for lesson in lessons()]]
     with ProgressLine() as progress:
         engine = engine_of(options, progress)
-        provenance = provenance_of(engine, ())
+        provenance = replace(provenance_of(engine, ()), read_bytes_per_s=engine.read_bandwidth())
         done = SceneProgress(options.repeats * len(scenes_needed(wanted, scenes())))
 
         def run(name: str, scene: Scene) -> RunRecord:
             done.begin(name)
-            return run_bare(scene.spec(), engine)
+            return replace(run_bare(scene.spec(), engine), provenance=provenance)  # some claims ask for bandwidth
 
         found = measure_claims(wanted, scenes(), run, options.repeats)
     table = claims_table(found, provenance, options.repeats)

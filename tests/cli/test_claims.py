@@ -8,7 +8,8 @@ from lab.cli.scene_progress import SceneProgress
 from lab.lesson.lesson import lesson_named, lessons, scenes
 from lab.lesson.measured import ClaimFound, scenes_needed
 from lab.lesson.text import lesson_text
-from lab.run.record import Provenance
+from lab.run.record import Provenance, RunRecord
+from lab.workload.request import Request, Workload
 
 ORIGIN = Provenance("measured", "m", "1", "fp32", "a device", 2, (), "", "2026-01-02T03:04:05+00:00", 100, 1000)
 
@@ -73,6 +74,27 @@ def test_only_lanes_that_a_claim_rests_on_are_run():
     assert "continuous16" not in needed["ladder"].lanes
     assert list(needed["modes"].lanes) == ["none", "static", "continuous"]
     assert list(scenes_needed([lesson_named("load")], scenes())["heavy"].lanes) == ["none", "continuous"]
+
+
+def test_each_run_knows_the_bandwidth_that_some_claims_ask_for(monkeypatch):
+    class Engine:
+        def read_bandwidth(self):
+            return 5e9
+
+    bare = RunRecord(ORIGIN, Workload("chat", (Request(0, 0.0, 1, prompt_ids=(1,), output_tokens=1),)), ())
+    seen = []
+
+    def measured(lessons, all_scenes, run, repeats):
+        seen.append(run(*next(iter(all_scenes.items()))))
+        return [found((1.0,), 1)]
+
+    monkeypatch.setattr("lab.cli.claims.engine_of", lambda options, progress: Engine())
+    monkeypatch.setattr("lab.cli.claims.provenance_of", lambda engine, reference: ORIGIN)
+    monkeypatch.setattr("lab.cli.claims.run_bare", lambda spec, engine: bare)
+    monkeypatch.setattr("lab.cli.claims.measure_claims", measured)
+    assert main(["claims", "--lesson", "half-truths"]) == 0
+    assert seen[0].provenance.read_bytes_per_s == 5e9
+    assert seen[0].workload == bare.workload
 
 
 def test_a_lesson_that_is_not_there_is_refused_before_a_model_is_loaded(capsys):
