@@ -24,9 +24,14 @@ WHOLE_PAGES = (
 
 
 def pytest_collection_modifyitems(items):
+    """Where tests run in two processes (-n 2 --dist loadgroup), whole pages come one after another in one of them,
+    and a module's tests stay together: they share what they have set up."""
     for item in items:
-        if any(f"tests/{part}" in item.path.as_posix() for part in WHOLE_PAGES):
+        whole_page = any(f"tests/{part}" in item.path.as_posix() for part in WHOLE_PAGES)
+        if whole_page:
             item.add_marker(pytest.mark.flaky(reruns=1))
+        if item.config.pluginmanager.hasplugin("xdist"):
+            item.add_marker(pytest.mark.xdist_group("whole pages" if whole_page else item.path.as_posix()))
 
 
 let_waiting_threads_sleep()  # takes effect only before the first import of torch, which test modules do
