@@ -136,7 +136,8 @@ def main():
             work = (processor_seconds(server.pid) - before) / ASKED
             for where, times in zip(("in the browser", "of the server"), zip(*answers, strict=True), strict=True):
                 p95 = sorted(times)[-(-95 * len(times) // 100) - 1]
-                print(f"{name}, 4 modes: an answer after {median(times):.0f} ms {where}, p95 {p95:.0f}, of {len(times)}")
+                told = f"an answer after {median(times):.0f} ms {where}, p95 {p95:.0f}, of {len(times)}"
+                print(f"{name}, 4 modes: {told}")
             print(f"{name}, 4 modes: {1000 * work:.0f} ms of the page's process for an answer")
             print(f"{name}, 4 modes: {drag(tab):.1f} predictions drawn a second while a slider is dragged")
             tab.close()

@@ -26,7 +26,8 @@ WATCH = f"""name => {{
   const session = {STAGE};
   const input = [...session.stage.root.querySelectorAll('input[type=range]')].find((i) => i.ariaLabel === name);
   const kinds = () => session.shown.map(({{ run }}) => run.kind);
-  const state = () => JSON.stringify([session.stage.fading, kinds(), session.shown.map(({{ run, lane }}) => [run.id, lane.end])]);
+  const lanes = () => session.shown.map(({{ run, lane }}) => [run.id, lane.end]);
+  const state = () => JSON.stringify([session.stage.fading, kinds(), lanes()]);
   globalThis.redrawn = globalThis.settled = null;
   const until = (found, name, began) => {{
     const look = () => {{
@@ -80,9 +81,10 @@ def main():
             known.append(move(tab, -1))
             move(tab, 1)
         browser.close()
+    what = ("first redraw after the move", "measured lanes after letting go")
     for name, times in (("measured anew", new), ("measured before", known)):
-        for what, each in zip(("first redraw after the move", "measured lanes after letting go"), zip(*times, strict=True), strict=True):
-            print(f"{name}: {what}: median {median(each):.0f} ms, {min(each):.0f} to {max(each):.0f} of {len(each)}")
+        for each, ms in zip(what, zip(*times, strict=True), strict=True):
+            print(f"{name}: {each}: median {median(ms):.0f} ms, {min(ms):.0f} to {max(ms):.0f} of {len(ms)}")
 
 
 if __name__ == "__main__":
