@@ -68,3 +68,10 @@ export class Player {
     if (!this.live && this.time === this.end) this.following = false;
   }
 }
+
+/** How far the playhead may go. While some lanes are being measured, only as far as these have come, even beside lanes
+ * that are known further: of what comes later, nothing that could be said of the former would be true. */
+export const edgeOf = (shown) => {
+  const going = shown.filter(({ run }) => !run.over);
+  return Math.max(0, ...(going.length ? going : shown).map(({ lane }) => lane.end));
+};

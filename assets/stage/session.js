@@ -3,7 +3,7 @@
 import { Feed } from "./feed.js";
 import { Forecast } from "./forecast.js";
 import { metricsAt } from "./metrics.js";
-import { Player } from "./player.js";
+import { Player, edgeOf } from "./player.js";
 import { RunData } from "./run.js";
 import { Trail } from "./trail.js";
 import { View } from "./view.js";
@@ -131,7 +131,7 @@ export class Session {
     if (next) this._take(next);
     const live = this.shown.some(({ run }) => !run.over);
     if (this.player.live && !live && this.player.following && !this.view.free) this.view.fit(); // all of it, at its end
-    this.player.setEnd(Math.max(0, ...this.shown.map(({ lane }) => lane.end)), live);
+    this.player.setEnd(edgeOf(this.shown), live);
     this.stage?.show(this.shown, this.going[0] ?? this._failed(), this._fading(next), this.forecast);
   }
 
@@ -181,7 +181,7 @@ export class Session {
     if (same) return;
     const { player } = this;
     const atEnd = player.time >= player.end;
-    const end = Math.max(0, ...next.map(({ lane }) => lane.end));
+    const end = edgeOf(next);
     const live = next.some(({ run }) => !run.over);
     player.setEnd(end, live);
     if (this.forecast.run) this._lookAtAll(end);

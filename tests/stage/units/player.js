@@ -1,4 +1,4 @@
-import { Player } from "/stage/player.js";
+import { Player, edgeOf } from "/stage/player.js";
 import { View } from "/stage/view.js";
 import { equal, near } from "./check.js";
 
@@ -86,6 +86,12 @@ export const tests = {
     const v = new View();
     v.settle(1000, { time: 0.01, end: 0.01, live: true }, 0.02, 16);
     near(v.perSecond, 700);
+  },
+  "beside a lane that was measured before, the playhead stays where those come that are measured now": () => {
+    const lane = (end, over) => ({ run: { over }, lane: { end } });
+    equal(edgeOf([lane(28, true), lane(1.5, false), lane(2, false)]), 2);
+    equal(edgeOf([lane(28, true), lane(5, true)]), 28);
+    equal(edgeOf([]), 0);
   },
   "zooming keeps the moment under the hand where it is": () => {
     const v = new View();
