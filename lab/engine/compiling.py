@@ -61,8 +61,17 @@ def this_cpu() -> tuple[str, int]:
 
 
 def start_compiler(backend: str = "inductor") -> None:
-    """The first compilation of a process also loads the compiler; that is nobody's shape's fault."""
-    calls_compiled(Mlp(8, 8), [2], False, backend)
+    """The first compilation of a process also loads the compiler; that is nobody's shape's fault.
+
+    ValueError where there is a compiler and it cannot be used.
+    """
+    try:
+        calls_compiled(Mlp(8, 8), [2], False, backend)
+    except RuntimeError as error:  # torch's own errors of compiling are
+        reason = next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
+        raise ValueError(
+            f"torch.compile cannot use this machine's C++ compiler ({reason}); check it, or $CXX where that is set"
+        ) from error
 
 
 class _Counting:

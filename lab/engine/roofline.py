@@ -17,6 +17,7 @@ from lab.spec.flops import flops_of
 from lab.spec.model_shape import ModelShape
 
 BYTES = 2  # bf16
+LEAST = 0.001  # of a peak: a step that takes longer than a thousand times the ideal one is a typing error
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,10 @@ class Efficiency:
     host_s: float = 0.001
 
     def __post_init__(self) -> None:
-        if not (0 < self.bandwidth <= 1 and 0 < self.flops <= 1 and 0 <= self.host_s < 1):
+        if not (LEAST <= self.bandwidth <= 1 and LEAST <= self.flops <= 1 and 0 <= self.host_s < 1):
             raise ValueError(
                 f"efficiency is {self.bandwidth} of bandwidth, {self.flops} of FLOPs and {self.host_s} s a step; "
-                "shares lie in (0, 1], seconds in [0, 1)"
+                f"shares lie between {LEAST} and 1, seconds in [0, 1)"
             )
 
 

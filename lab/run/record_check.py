@@ -14,6 +14,7 @@ from datetime import datetime
 
 from lab.run.record import Columns, LaneRecord, RunRecord
 from lab.scheduling.decide import Reason
+from lab.scheduling.policy import MOST_SEATS
 
 MOST_LANES = 16
 MOST_REQUESTS = 100_000
@@ -56,7 +57,7 @@ def _check_provenance(record: RunRecord) -> None:
 def _check_lane(lane: LaneRecord, requests: int) -> None:
     c = lane.columns
     _must(1 <= lane.groups <= 1024, f"a lane has {lane.groups} groups")
-    _must(1 <= lane.policy.max_batch_size <= 4096, f"a lane has {lane.policy.max_batch_size} seats")
+    _must(1 <= lane.policy.max_batch_size <= MOST_SEATS, f"a lane has {lane.policy.max_batch_size} seats")
     _whole([lane.kv_budget, *lane.stop_ids, *lane.policy.order.boundaries], "a lane's numbers")
     _must(
         len(lane.policy.order.boundaries) <= MOST_BUCKETS, f"a lane has more than {MOST_BUCKETS} bucket boundaries"

@@ -219,10 +219,11 @@ def _own_prompts(words: Words) -> list[str]:
         words("knob.own", most=MAX_OWN_PROMPTS),
         key="own",
         height=110,
-        max_chars=_OWN_CHARACTERS,
         placeholder=words("knob.own_example"),
         persist_state="session",
     )
+    if len(text) > _OWN_CHARACTERS:  # a limit of the widget's own would drop all of it without a word
+        st.warning(words("notice.own_long", given=f"{len(text):,}", taken=f"{_OWN_CHARACTERS:,}"))
     return text[:_OWN_CHARACTERS].splitlines()
 
 

@@ -61,7 +61,8 @@ def test_what_if_takes_the_options_of_a_run_and_its_json_says_what_was_assumed(c
     [
         (["--device", "abacus"], "--device is 'abacus'; it must be one of T4, L4"),
         (["--of", "GPT-9"], "--of is 'GPT-9'; it must be one of SmolLM2-135M"),
-        (["--flop-share", "1.5"], "shares lie in (0, 1]"),
+        (["--flop-share", "1.5"], "shares lie between 0.001 and 1"),
+        (["--bandwidth-share=1e-308"], "shares lie between 0.001 and 1"),
         (["--device", "T4"], "Llama-3.1-8B in bf16 takes 16.1 GB and 0.9 of T4's memory is 14.4 GB"),
         (["--kv-budget-mb", "1"], "a KV budget of 1 MB holds 7 tokens and every request needs more"),
     ],

@@ -111,5 +111,5 @@ def test_a_model_that_does_not_fit_a_device_is_refused_with_the_numbers():
 
 @pytest.mark.parametrize("wrong", [{"bandwidth": 0}, {"flops": 1.1}, {"host_s": -1}])
 def test_efficiencies_that_cannot_be_are_refused(wrong):
-    with pytest.raises(ValueError, match="shares lie in"):
+    with pytest.raises(ValueError, match="shares lie between"):
         Efficiency(**wrong)

@@ -8,7 +8,7 @@ import pytest
 from lab.cli import recompiles as command
 from lab.cli.main import main
 from lab.cli.recompiles import recompiles_text
-from lab.engine.compiling import Mlp, calls_compiled
+from lab.engine.compiling import Mlp, calls_compiled, start_compiler
 from lab.experiments.recompiles import (
     RECORDED,
     ROWS,
@@ -47,6 +47,15 @@ def test_a_shape_that_may_change_is_compiled_for_one_row_and_for_all_others():
 def test_what_was_compiled_earlier_does_not_help():
     twice = [calls_compiled(Mlp(8, 16), [2, 3], dynamic=False, backend="eager") for _ in range(2)]
     assert compiled(twice[0]) == compiled(twice[1]) == [(2, 1), (3, 1)]
+
+
+def test_a_compiler_that_cannot_be_used_is_a_sentence(monkeypatch):
+    def broken(graph, inputs):
+        raise RuntimeError("\nC++ compile error\n  g++: cannot execute")
+
+    monkeypatch.setattr("lab.engine.compiling.dynamo.lookup_backend", lambda name: broken)
+    with pytest.raises(ValueError, match=r"cannot use this machine's C\+\+ compiler .*; check it, or \$CXX"):
+        start_compiler()
 
 
 def test_no_more_shapes_are_tried_than_torch_keeps():

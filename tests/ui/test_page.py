@@ -103,6 +103,12 @@ def test_a_run_shows_its_progress_then_lanes_score_answers_and_origin(page, wait
     assert EN("run.changed") not in texts(at)
 
 
+def test_prompts_beyond_the_limit_are_cut_and_it_is_said(page):
+    at = page(scenario="own")
+    at.text_area(key="own").set_value("word " * 4000).run()
+    assert any("20,000 characters; the first 16,016 are used" in w.value for w in at.warning)
+
+
 def test_the_result_says_when_the_knobs_have_moved_on(page, wait_for):
     at = finish(press_run(page(requests="2", batch="2")), wait_for)
     at.session_state["batch"] = 3
