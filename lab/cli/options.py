@@ -12,7 +12,7 @@ from lab.cli.progress import ProgressLine
 from lab.cli.trace_options import add_trace_options, traced
 from lab.run.lanes import RunSpec
 from lab.run.measuring import measuring
-from lab.scheduling.policy import MODES, mode
+from lab.scheduling.policy import MODES, MOST_SEATS, mode
 from lab.workload.prompts import read_prompts_file
 from lab.workload.request import Workload
 from lab.workload.scenarios import SCENARIOS, build
@@ -79,6 +79,12 @@ def check_repeats(repeats: int, fewest: int) -> None:
         raise ValueError(f"--repeats is {repeats}; it must be at most {MOST_REPEATS}")
 
 
+def check_seats(option: str, seats: int) -> None:
+    """A record with more could not be read back."""
+    if seats > MOST_SEATS:
+        raise ValueError(f"{option} is {seats}; it must be at most {MOST_SEATS}")
+
+
 def path(text: str) -> Path:
     """Of an option that names a file or folder. An empty one would mean this folder, which nobody means."""
     if not text.strip():
@@ -98,6 +104,7 @@ def workload_of(options: argparse.Namespace) -> Workload:
 
 
 def spec_of(options: argparse.Namespace) -> RunSpec:
+    check_seats("--max-batch-size", options.max_batch_size)
     names = [name.strip() for name in options.modes.split(",") if name.strip()]
     delay, order = options.max_queue_delay_ms / 1000, order_of(options)
     return RunSpec(

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict, replace
 from typing import Any
 
-from lab.cli.options import add_run_options, check_repeats, engine_of, spec_of
+from lab.cli.options import add_run_options, check_repeats, check_seats, engine_of, spec_of
 from lab.cli.order_options import with_priorities
 from lab.cli.output import print_json, share
 from lab.cli.progress import ProgressLine
@@ -39,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
     spec = one_policy(options)
     if options.batch_sizes and options.max_batch_size != LARGEST:
         raise ValueError(f"--max-batch-size {options.max_batch_size} ends doublings; --batch-sizes names all sizes")
+    for size in options.batch_sizes or ():
+        check_seats("--batch-sizes", size)
     batch_sizes = options.batch_sizes or doublings(options.max_batch_size)
     with ProgressLine() as progress:
         sweeper = sweeper_of(options, spec, progress)

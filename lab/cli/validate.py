@@ -7,7 +7,7 @@ from typing import Any
 
 from lab.analysis.acceptance import FEWEST_REPEATS
 from lab.analysis.accuracy import goal_met
-from lab.cli.options import add_model_options, engine_of, path
+from lab.cli.options import add_model_options, check_seats, engine_of, path
 from lab.cli.output import print_json
 from lab.cli.places import check_file
 from lab.cli.progress import ProgressLine
@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
     from lab.experiments.calibrate import calibrate  # here, for scipy takes its time
 
     _check(options)
+    check_seats("--max-batch-size", options.max_batch_size)
     with ProgressLine() as progress:
         engine = engine_of(options, progress)
         calibration = calibrate(engine, progress.phase)

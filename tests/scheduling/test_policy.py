@@ -6,7 +6,7 @@ import pytest
 
 from lab.scheduling.decide import Admit, Decode, Reason, View, Wait, decide
 from lab.scheduling.order import Waiting
-from lab.scheduling.policy import MODES, MOST_SEATS, Policy, mode
+from lab.scheduling.policy import MODES, Policy, mode
 
 INF = math.inf
 
@@ -216,9 +216,3 @@ def test_one_that_does_not_fit_is_passed_by_one_that_does_but_not_for_ever():
 def test_a_batch_that_nobody_can_join_later_takes_the_front_of_the_queue_only():
     queue = (Waiting(0, 0.0, 10, 10, 0), Waiting(1, 0.0, 100, 100, 0), Waiting(2, 0.0, 10, 10, 0))
     assert admitted(decide(mode("static", 3), view(queue, seats_free=3, kv_free=100))) == [0]
-
-
-def test_more_seats_than_a_record_can_hold_are_refused():
-    assert mode("static", MOST_SEATS).max_batch_size == MOST_SEATS
-    with pytest.raises(ValueError, match="max_batch_size is 4097; it must be at most 4096"):
-        mode("static", MOST_SEATS + 1)
