@@ -54,32 +54,33 @@ def open_settings(tab, name):
     tab.get_by_role("tab", name=name, selected=True).wait_for()
 
 
+def switch(tab, knob, asks):
+    tab_to(tab, f".st-key-{knob} input")
+    press(tab, "Space")
+    asked(tab, knob, asks)
+
+
+def type_into(tab, knob, value):
+    tab_to(tab, f".st-key-{knob} input")
+    press(tab, "Control+a")
+    tab.keyboard.type(value)
+    press(tab, "Enter")
+    asked(tab, knob, value)
+
+
 def test_who_goes_first_the_window_and_groups_are_set_by_keyboard_alone(visit):
     tab = visit("?scenario=mixed&requests=6", viewport=SCREEN)
     open_settings(tab, "Who goes first")
     tab_to(tab, ".st-key-preset_en input")
     press(tab, "ArrowDown", "ArrowDown", "Enter")
     asked(tab, "buckets", "48,96")
-    tab_to(tab, ".st-key-bucket_wait input")
-    tab.keyboard.type("700")
-    press(tab, "Enter")
-    asked(tab, "bucket_wait", "700")
-    tab_to(tab, ".st-key-priority input")
-    press(tab, "Space")
-    asked(tab, "priority", "1")
-    tab_to(tab, ".st-key-ageing input")
-    press(tab, "Control+a")
-    tab.keyboard.type("9")
-    press(tab, "Enter")
-    asked(tab, "ageing", "9")
-    tab_to(tab, ".st-key-aged input")
-    press(tab, "Space")
-    asked(tab, "aged", "0")
+    type_into(tab, "bucket_wait", "700")
+    switch(tab, "priority", "1")
+    type_into(tab, "ageing", "9")
+    switch(tab, "aged", "0")
     press(tab, "Escape")
     open_settings(tab, "Window")
-    tab_to(tab, ".st-key-pickup input")
-    press(tab, "Space")
-    asked(tab, "pickup", "1")
+    switch(tab, "pickup", "1")
     press(tab, "Escape")
     open_settings(tab, "Groups")
     tab_to(tab, ".st-key-groups [role=radio]")
