@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -56,13 +57,13 @@ def _run(command: Sequence[str], work: Path, output: IO[str], on_bytes: Callable
 
 
 def _bytes_below(folder: Path) -> int:
-    """Bytes of all wheels below: files vanish while pip works, and those count nothing."""
+    """Bytes of all wheels below: files and whole folders vanish while pip works, and those count nothing."""
     total = 0
-    for path in folder.rglob("*.whl"):
-        try:
-            total += path.stat().st_size
-        except OSError:
-            continue
+    for place, _, names in os.walk(folder):  # not rglob: that one raises when a folder vanishes under it
+        for name in names:
+            if name.endswith(".whl"):
+                with suppress(OSError):
+                    total += (Path(place) / name).stat().st_size
     return total
 
 

