@@ -10,7 +10,7 @@ import { NOTHING, duration, laneName, megabytes, percent, speed, times } from ".
 const METRICS = {
   throughput: {
     main: (m, t) => t("stage.board.tokens_per_s", { speed: speed(m.throughput) }),
-    note: (m, t, { plain }) => (plain && plain !== m && m.throughput ? times(m.throughput / plain.throughput) : ""),
+    note: (m, t, { plain }) => (plain && plain !== m && m.throughput && plain.throughput ? times(m.throughput / plain.throughput) : ""),
     bar: (m) => m.throughput,
   },
   ttft_p50: { main: (m) => duration(m.ttft_p50), bar: (m) => m.ttft_p50 },
@@ -55,8 +55,9 @@ export class Board {
   }
 
   _row(key, lanes, theme, t) {
-    const name = el("button", { type: "button", text: t(`stage.board.${key}.name`), "aria-expanded": "false" });
-    name.onclick = () => this._explain(name, t(`stage.board.${key}.means`));
+    const means = t(`stage.board.${key}.means`);
+    const name = el("button", { type: "button", text: t(`stage.board.${key}.name`), title: means, "aria-expanded": "false" });
+    name.onclick = () => this._explain(name, means);
     const cells = lanes.map((lane) => {
       const cell = { main: el("span"), note: el("small"), bar: el("i", { "aria-hidden": "true" }) };
       cell.bar.style.background = theme.modeColour(lane.name);

@@ -53,8 +53,8 @@ export class Heads {
     const base = numbers[this.items.findIndex(({ lane }) => lane.name === "none")]?.throughput;
     this.items.forEach(({ lane, vehicle, fast, gain, done }, i) => {
       const metrics = numbers[i];
-      setText(fast, t("stage.head.speed", { speed: speed(metrics.throughput) }));
-      setText(gain, base && lane.name !== "none" ? times(metrics.throughput / base) : "");
+      setText(fast, metrics.throughput ? t("stage.head.speed", { speed: speed(metrics.throughput) }) : "");
+      setText(gain, base && metrics.throughput && lane.name !== "none" ? times(metrics.throughput / base) : "");
       setAttribute(gain, "title", t("stage.head.gain"));
       setText(done, t("stage.head.done", { done: metrics.finished, of: metrics.requests - metrics.refused }));
       vehicle.show(seatsAt(lane, time), windowPart(lane, time));

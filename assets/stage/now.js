@@ -1,6 +1,6 @@
 /** What a lane holds at the playhead, drawn beside its seats: who waits and for how long, and the KV memory. */
 
-import { waitingAt } from "./metrics.js";
+import { seatsAt, waitingAt } from "./metrics.js";
 import { bucketAt, classAt, lineAt } from "./queue.js";
 import { duration, megabytes } from "./text.js";
 import { INK } from "./theme.js";
@@ -21,16 +21,21 @@ export function drawNow(pen, lane, place, time, look) {
 /** "waits since 0.31 s, the window is 50 ms", for one request. */
 export function waitsText(lane, request, time, t) {
   const fields = { waited: duration(time - request.arrival), window: duration(lane.window) };
-  if (lane.window === Infinity) return t("stage.waits.endless", fields);
-  return t(lane.window > 0 ? "stage.waits.window" : "stage.waits.plain", fields);
+  return t(`stage.waits.${kindOfWait(lane, request, time)}`, fields);
+}
+
+/** What there is to say of a wait; a window that is over while the device computes does not let anybody leave. */
+function kindOfWait(lane, request, time) {
+  if (lane.window === Infinity) return "endless";
+  if (!(lane.window > 0)) return "plain";
+  return time - request.arrival > lane.window && seatsAt(lane, time).some(Boolean) ? "over" : "window";
 }
 
 /** "5 waiting · oldest 0.31 s of 50 ms" */
 function waitingText(lane, waiting, time, t) {
   if (!waiting.length) return t("stage.queue.nobody");
   const fields = { n: waiting.length, waited: duration(time - waiting[0].arrival), window: duration(lane.window) };
-  if (lane.window === Infinity) return t("stage.queue.endless", fields);
-  return t(lane.window > 0 ? "stage.queue.window" : "stage.queue.plain", fields);
+  return t(`stage.queue.${kindOfWait(lane, waiting[0], time)}`, fields);
 }
 
 /** Where the chips of those who wait stand, and how many of them there is room for. */

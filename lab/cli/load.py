@@ -105,8 +105,11 @@ def _sweep(options: argparse.Namespace, progress: ProgressLine) -> Sweep:
     seeds = [options.seed + i for i in range(options.repeats)]
     specs = [spec_of(with_requests(options, seed)) for seed in seeds]
     policies, budget_s = specs[0].policies, math.inf if options.predicted else 60 * (options.minutes or MINUTES)
-    if not options.closed_loop:
-        cut_of(policies, min(len(spec.workload.requests) for spec in specs))  # before a model is loaded
+    users, think_s = options.users or usual_users(options.max_batch_size), (options.think_ms or 0.0) / 1000
+    if not options.closed_loop:  # what cannot be done is said before a model is loaded
+        cut_of(policies, min(len(spec.workload.requests) for spec in specs))
+    for count in users if options.closed_loop else ():
+        people(options, count, options.seed)
     serve, source, ready = _device(options, specs[0], progress)
     report = silent if options.predicted else progress.phase  # a prediction takes none of the seconds it is about
     if options.closed_loop:
@@ -114,7 +117,6 @@ def _sweep(options: argparse.Namespace, progress: ProgressLine) -> Sweep:
         def asking(users: int, seed: int) -> Workload:
             return ready(people(options, users, seed))
 
-        users, think_s = options.users or usual_users(options.max_batch_size), (options.think_ms or 0.0) / 1000
         return closed_loop(
             policies, asking, seeds, serve, source, report, users=users, think_s=think_s, budget_s=budget_s
         )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from lab.cli import (
     bench,
@@ -51,6 +53,9 @@ COMMANDS = (
 )
 
 
+LONGEST_WORD = 300  # characters, in an answer to a wrong call
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """0 = done; 1 = measured, and the answer is no; 2 = a wrong call. Ctrl-C passes through."""
     options = parser().parse_args(arguments)
@@ -69,8 +74,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(_cut(message))
+
+
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    made = _Parser(
         prog="python -m lab",
         description="A real small language model answers the same requests under four batching modes.",
     )
@@ -82,4 +92,9 @@ def parser() -> argparse.ArgumentParser:
 
 def _sentence(error: BaseException) -> str:
     words = " ".join(str(error).split())
-    return words or f"{type(error).__name__} without a word of explanation"
+    return _cut(words) or f"{type(error).__name__} without a word of explanation"
+
+
+def _cut(sentence: str) -> str:
+    """What was given stays readable in an answer, also where it has thousands of digits."""
+    return re.sub(rf"(\S{{{LONGEST_WORD // 2}}})\S{{{LONGEST_WORD},}}", r"\1…", sentence)

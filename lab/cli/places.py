@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from lab.run.record_file import PART, part_of
+
+LONGEST_NAME = 255  # bytes; of a file on all usual file systems
+
 
 def check_folder(option: str, folder: Path | None) -> None:
     """ValueError where the folder that this option names could not be made, or not be written into."""
@@ -22,6 +26,12 @@ def check_file(option: str, file: Path | None) -> None:
     if file.is_dir():
         raise ValueError(f"{option} is {file}, which is a folder; name a file")
     _check_writable(option, file, file.absolute().parent)
+    part = part_of(file)
+    if len(os.fsencode(part.name)) > LONGEST_NAME:
+        most = LONGEST_NAME - len(PART)
+        raise ValueError(f"{option} is {file.name[:40]}…, a name too long; it may have {most} bytes")
+    if part.is_dir():
+        raise ValueError(f"{option} is {file}, which is written by way of {part}, and that is a folder; move it")
 
 
 def _check_writable(option: str, named: Path, folder: Path) -> None:

@@ -39,12 +39,10 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Exit code 1 where not even one row fits the memory."""
     check_repeats(options.repeats, 1)
-    spec = one_policy(options)
+    spec, slo = one_policy(options), slo_of(options)
     with ProgressLine() as progress:
         sweeper = sweeper_of(options, spec, progress)
-        found = tune(
-            sweeper, options.max_batch_size, options.repeats, slo_of(options), options.rule, progress.phase
-        )
+        found = tune(sweeper, options.max_batch_size, options.repeats, slo, options.rule, progress.phase)
     if options.json:
         print_json(_json(found, sweeper, options))
     else:

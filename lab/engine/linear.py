@@ -1,25 +1,33 @@
 """Matrix products with weights that never change, in the layout that the device reads fastest.
 
-On a CPU the weights are re-ordered once for oneDNN (torch.ops.mkldnn, the calls that torch's own compiler
-emits). Plain torch is used wherever those are missing, and for few rows in fp32 where this CPU is faster with it.
-See docs/performance.md for what each is worth.
+On a CPU the weights are packed once for the loops of lab.engine.tiles, or, where those are missing or slower, put
+into the order of oneDNN (torch.ops.mkldnn, the calls that torch's own compiler emits); plain torch is used wherever
+neither is there. Which it is, and up to how many rows, is found by a measurement of a moment. See
+docs/performance.md for what each is worth.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Protocol
+from itertools import takewhile
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-MOST_PLAIN_ROWS = 4
-TRIED_SIZE = (2048, 1024)  # 8 MB in fp32
-TRIED_MATRICES = 12  # together more than a cache holds, as a model is
-TRIED_ROUNDS = 5
+if TYPE_CHECKING:
+    from lab.engine.tiles import Kind
+
+NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16"}
+TRIED_SIZE = (1024, 1024)
+TRIED_MATRICES = 24  # together more than a cache holds, as a model is
+TRIED_ROWS = (1, 8, 64, 256)
+TRIED_ROUNDS = 3
+CLEARLY = 0.9  # of the loops' time: what is not quicker than that is not worth keeping the weights twice
 
 
 class Linear(Protocol):
@@ -30,10 +38,18 @@ class Linear(Protocol):
 
 def linear(weight: Tensor, bias: Tensor | None = None) -> Linear:
     """The fastest way this device has to multiply by `weight` [out, in]."""
-    if weight.device.type != "cpu" or not _can_reorder(weight.dtype):
+    if weight.device.type != "cpu":
         return PlainLinear(weight, bias)
-    plain = plain_rows() if weight.dtype == torch.float32 else 0
-    return BothLinear(weight, bias, plain) if plain else ReorderedLinear(weight, bias)
+    kind = _kind(weight.dtype)
+    rows = packed_rows(weight.dtype) if kind and PackedLinear.fits(weight, kind) else 0
+    if kind is None or not rows:
+        return _torch_linear(weight, bias)
+    packed = PackedLinear(weight, bias, kind)
+    return packed if rows == math.inf else UpTo(rows, packed, _torch_linear(weight, bias))
+
+
+def _torch_linear(weight: Tensor, bias: Tensor | None) -> Linear:
+    return (ReorderedLinear if _can_reorder(weight.dtype) else PlainLinear)(weight, bias)
 
 
 class PlainLinear:
@@ -57,41 +73,89 @@ class ReorderedLinear:
         return y
 
 
-class BothLinear:
-    """Plain up to `plain_rows` rows, reordered for more; costs the memory of both."""
+class PackedLinear:
+    """A loop of lab.engine.tiles over weights in the order in which it reads them."""
 
-    def __init__(self, weight: Tensor, bias: Tensor | None, plain_rows: int) -> None:
-        self._plain, self._reordered = PlainLinear(weight, bias), ReorderedLinear(weight, bias)
-        self._plain_rows = plain_rows
+    def __init__(self, weight: Tensor, bias: Tensor | None, kind: Kind) -> None:
+        from lab.engine.tiles import ALIGNED, WORD, Product
+
+        words = weight.contiguous().view(torch.int32)
+        outputs, steps = words.shape
+        room = torch.empty(words.numel() + ALIGNED // WORD, dtype=torch.int32)
+        first = -room.data_ptr() % ALIGNED // WORD
+        packed = room[first : first + words.numel()].view(outputs // kind.block, steps, kind.block)
+        packed.copy_(words.view(outputs // kind.block, kind.block, steps).transpose(1, 2))
+        self._product = Product(kind, packed.data_ptr(), outputs // kind.block, steps)
+        self._packed, self._bias, self._outputs, self._inputs = packed, bias, outputs, weight.shape[1]
+
+    @staticmethod
+    def fits(weight: Tensor, kind: Kind) -> bool:
+        """Whole blocks of outputs, and inputs in whole words?"""
+        outputs, inputs = weight.shape
+        return outputs % kind.block == 0 and inputs * weight.itemsize % 4 == 0
 
     def __call__(self, x: Tensor) -> Tensor:
-        return self._plain(x) if len(x) <= self._plain_rows else self._reordered(x)
+        x = x.contiguous()
+        assert x.shape[1] == self._inputs, f"{x.shape} times {self._inputs} inputs"
+        y = x.new_empty(len(x), self._outputs)
+        self._product(x.data_ptr(), y.data_ptr(), len(x), torch.get_num_threads())
+        return y if self._bias is None else y.add_(self._bias)
+
+
+class UpTo:
+    """`few` for up to `rows` rows, `many` for more; costs the memory of both."""
+
+    def __init__(self, rows: float, few: Linear, many: Linear) -> None:
+        self._rows, self._few, self._many = rows, few, many
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self._few(x) if len(x) <= self._rows else self._many(x)
 
 
 @cache
-def plain_rows() -> int:
-    """Up to how many rows plain fp32 products beat reordered ones on this CPU, by a measurement of a moment.
+def _kind(dtype: torch.dtype) -> Kind | None:
+    """How the loops multiply on this CPU; None without numba, GNU OpenMP or wide registers, and where numba finds
+    no folder to keep what it compiles."""
+    try:
+        from lab.engine.tiles import kind_of
 
-    On Intel's CPUs they do for one and two rows; on AMD's they take twice as long.
-    """
-    weights = [torch.randn(TRIED_SIZE) for _ in range(TRIED_MATRICES)]
-    kinds = [[kind(weight, None) for weight in weights] for kind in (PlainLinear, ReorderedLinear)]
-    best = [[float("inf")] * MOST_PLAIN_ROWS for _ in kinds]
-    for _ in range(TRIED_ROUNDS):
-        for rows in range(1, MOST_PLAIN_ROWS + 1):
-            x = torch.randn(rows, TRIED_SIZE[1])
-            for kind, seconds in zip(kinds, best, strict=True):
-                seconds[rows - 1] = min(seconds[rows - 1], _seconds(kind, x))
-    return leading_wins(*best)
+        return kind_of(NAMES[dtype])
+    except (ImportError, LookupError, RuntimeError):
+        return None
 
 
-def leading_wins(ours: Sequence[float], theirs: Sequence[float]) -> int:
-    """How many of the first of `ours` are smaller than their counterparts, up to the first that is not."""
-    wins = [mine < other for mine, other in zip(ours, theirs, strict=True)]
-    return wins.index(False) if False in wins else len(wins)
+@cache
+def packed_rows(dtype: torch.dtype) -> float:
+    """Up to how many rows the loops are not clearly slower than torch on this CPU: 0 if they are at once, infinite
+    if they never are. CPUs with instructions for whole matrices prefer torch for many rows."""
+    kind = _kind(dtype)
+    assert kind is not None, "tried without loops"
+    weights = [torch.randn(TRIED_SIZE, dtype=dtype) for _ in range(TRIED_MATRICES)]
+    ways: list[Callable[[Tensor], Linear]] = [
+        lambda w: PackedLinear(w, None, kind),
+        lambda w: _torch_linear(w, None),
+    ]
+    ours, theirs = ([way(weight) for weight in weights] for way in ways)
+    return most_rows(TRIED_ROWS, [_faster(ours, theirs, rows, dtype) for rows in TRIED_ROWS])
+
+
+def most_rows(tried: Sequence[int], wins: Sequence[bool]) -> float:
+    """The largest size tried up to which all are won; infinite where all are, 0 where not even the first."""
+    won = len(list(takewhile(bool, wins)))
+    return math.inf if won == len(tried) else tried[won - 1] if won else 0
 
 
 @torch.inference_mode()
+def _faster(ours: Sequence[Linear], theirs: Sequence[Linear], rows: int, dtype: torch.dtype) -> bool:
+    """Do the first not take clearly longer for so many rows? The best of a few rounds, in turns."""
+    x = torch.randn(rows, TRIED_SIZE[1], dtype=dtype)
+    best = [math.inf, math.inf]
+    for _ in range(TRIED_ROUNDS):
+        for i, products in enumerate((ours, theirs)):
+            best[i] = min(best[i], _seconds(products, x))
+    return best[0] * CLEARLY <= best[1]
+
+
 def _seconds(products: Sequence[Linear], x: Tensor) -> float:
     start = time.perf_counter()
     for product in products:
@@ -99,6 +163,7 @@ def _seconds(products: Sequence[Linear], x: Tensor) -> float:
     return time.perf_counter() - start
 
 
+@cache
 def _can_reorder(dtype: torch.dtype) -> bool:
     """Does this build of torch have the operators, and this CPU the instructions? Tried on a small product."""
     weight = torch.eye(16, dtype=dtype)

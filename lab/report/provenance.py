@@ -14,7 +14,7 @@ from lab.run.record import RunRecord
 def provenance_line(record: RunRecord, metrics: list[LaneMetrics], words: Words) -> str:
     p = record.provenance
     parts = [
-        words(f"provenance.{p.kind}", time=_local_time(p.created)),
+        words(f"provenance.{p.kind}", time=local_time(p.created)),
         words("provenance.what", model=p.model, device=p.device, dtype=p.dtype, threads=p.threads),
         *_settings(record, words),
     ]
@@ -45,7 +45,7 @@ def settings_line(record: RunRecord, words: Words) -> str:
     parts = [
         *_settings(record, words),
         words("provenance.what", model=p.model, device=p.device, dtype=p.dtype, threads=p.threads),
-        words(f"provenance.{p.kind}", time=_local_time(p.created)),
+        words(f"provenance.{p.kind}", time=local_time(p.created)),
         *([record.workload.source] if record.workload.source else []),
     ]
     return " · ".join(parts)
@@ -61,6 +61,6 @@ def day_of(created: str) -> str:
     return datetime.fromisoformat(created).strftime("%Y-%m-%d")
 
 
-def _local_time(created: str) -> str:
+def local_time(created: str) -> str:
     """The server's own time, which is the time where it was measured."""
     return datetime.fromisoformat(created).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -13,6 +13,7 @@ from lab.run.record import RunRecord
 from lab.run.record_check import check_record
 
 SCHEMA = 1
+PART = ".part"
 MOST_BYTES = 200_000_000
 _RECORD = TypeAdapter(RunRecord)
 _ENDLESS = ("max_queue_delay", "overtake_limit")  # the knobs that may be unlimited; null in the file
@@ -66,9 +67,14 @@ def save(record: RunRecord, path: Path) -> None:
     write_whole(path, to_json(record))
 
 
+def part_of(path: Path) -> Path:
+    """Where a file lies until it is whole."""
+    return path.with_name(path.name + PART)
+
+
 def write_whole(path: Path, text: str) -> None:
     """All of the text or nothing: a reader never sees half a file."""
-    part = path.with_name(path.name + ".part")
+    part = part_of(path)
     try:
         part.write_text(text, encoding="utf-8", newline="")
         part.replace(path)
@@ -79,6 +85,8 @@ def write_whole(path: Path, text: str) -> None:
 def load(path: Path) -> RunRecord:
     """Raises ValueError, with the path, where the file is missing, too large or not a record."""
     try:
+        if path.exists() and not path.is_file():  # a device or a pipe may have no end
+            raise ValueError("it is no file")
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise ValueError(f"it has {size:,} bytes, at most {MOST_BYTES:,} are read")

@@ -56,7 +56,7 @@ def show_knobs(words: Words) -> tuple[Choice, DeltaGenerator]:
         page_links("lab", words)
         scenario = _scenario(words)
         list_place = st.container(width="content")
-        with st.popover(_settings_label(words), width="content", key="settings", help=words("settings.help")):
+        with st.popover(_settings_label(words), width="content", key="settings"):
             memory_place = show_settings(scenario, words)
         st.button(words("run.button"), type="primary", key="run", on_click=_press_run, width=90)
         st.button(words("run.reset"), key="reset", on_click=_reset, width="content", help=words("run.reset_help"))

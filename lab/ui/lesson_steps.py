@@ -9,7 +9,7 @@ import streamlit as st
 from lab.analysis.metrics import lane_metrics
 from lab.lesson.expression import unit
 from lab.lesson.judge import grade, judge
-from lab.lesson.lesson import Lesson, Question, Step, scenes
+from lab.lesson.lesson import Claim, Lesson, Question, Step, scenes
 from lab.lesson.numbers import figures, written
 from lab.lesson.scene import Scene
 from lab.lesson.text import LessonText, filled, placeholders
@@ -184,10 +184,19 @@ def _claims(step: Step, text: LessonText, words: Words) -> None:
         section = text.sections[claim.key]
         came = written(verdict.found, unit(claim.measure))
         where = words("lesson.here" if visit().has_run(claim.measure, step.scene) else "lesson.recorded_there")
+        said = {"claim": section.heading, "where": where, "came": came, "bound": _bound(claim, words)}
         if verdict.held:
-            st.markdown(words("lesson.held", claim=section.heading, where=where, came=came))
+            st.markdown(words("lesson.held", **said))
         else:
-            st.markdown(words("lesson.not_held", claim=section.heading, where=where, came=came, why=section.body))
+            st.markdown(words("lesson.not_held", why=section.body, **said))
+
+
+def _bound(claim: Claim, words: Words) -> str:
+    """What the claim expects of its number."""
+    least, most = (None if x is None else written(x, unit(claim.measure)) for x in (claim.least, claim.most))
+    if least is not None and most is not None:
+        return words("lesson.bound.exactly" if least == most else "lesson.bound.both", least=least, most=most)
+    return words("lesson.bound.most", most=most) if least is None else words("lesson.bound.least", least=least)
 
 
 def _try(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:

@@ -28,6 +28,8 @@ from lab.ui.device import device
 from lab.ui.lesson_visit import visit
 from lab.workload.request import Workload
 
+MODES = "modes"  # the scene that compares them
+
 
 def show_found(step: Step, words: Words) -> None:
     """What it adds, if anything; of a run step there is a run."""
@@ -41,13 +43,18 @@ def show_found(step: Step, words: Words) -> None:
     elif step.shows == "compiles":
         _show_compiles(words)
     elif step.shows == "modes":
-        st.markdown(modes_text(words))
+        show_modes(words)
 
 
-def modes_text(words: Words) -> str:
-    """The comparison of the four modes, with numbers of the visitor's own run or of the recorded one."""
+def show_modes(words: Words) -> None:
+    """The comparison of the four modes, with numbers of their own run or the recorded one, and whence."""
     text = (FOLDER / f"modes.{words.language}.md").read_text(encoding="utf-8")
-    return filled(text, visit().runs(), "modes")
+    runs = visit().runs()
+    st.markdown(filled(text, runs, MODES))
+    made = runs[MODES].record.provenance
+    kind = "measured" if MODES in visit().records else "recorded"
+    device = as_typed(made.device)
+    st.caption(words(f"lesson.modes_here.{kind}", when=day_of(made.created), device=device, dtype=made.dtype))
 
 
 def _bars(step: Step, words: Words) -> str:

@@ -9,7 +9,7 @@ from lab.lesson.text import lesson_text
 from lab.report.words import Words
 from lab.ui.frame import open_page
 from lab.ui.lesson_steps import show_step
-from lab.ui.lesson_views import modes_text
+from lab.ui.lesson_views import show_modes
 from lab.ui.lesson_visit import Place, go, place, visit
 
 
@@ -32,7 +32,7 @@ def _list(words: Words) -> None:
             st.button(label, key=f"open_{lesson.name}", on_click=go, args=(lesson,), width=300)
             st.caption(f"{text.about} {words('lesson.minutes', n=lesson.plan.minutes)}", width="stretch")
     with st.expander(words("lesson.modes")):
-        st.markdown(modes_text(words))
+        show_modes(words)
     _glossary(words)
 
 

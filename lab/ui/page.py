@@ -138,7 +138,12 @@ def _first_words(choice: Choice, words: Words) -> str:
     record = _first_record(choice)
     if record is None:
         return words("empty.lead", about=words(f"scenario.{choice.knobs.scenario}.about"))
-    return words("empty.recorded", when=recorded_when(record), device=as_typed(record.provenance.device))
+    return words(
+        "empty.recorded",
+        when=recorded_when(record),
+        device=as_typed(record.provenance.device),
+        dtype=record.provenance.dtype,
+    )
 
 
 def _first_record(choice: Choice) -> RunRecord | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
 
 from lab.analysis.fairness import starved
-from lab.analysis.metrics import LaneMetrics, lane_metrics
+from lab.analysis.metrics import lane_metrics
 from lab.analysis.timeline import request_times
 from lab.report.charts.record import charts
 from lab.report.identity import identity_line
-from lab.report.provenance import provenance_line
+from lab.report.provenance import local_time, provenance_line
 from lab.report.requests import requests_table
 from lab.report.score import score_table
 from lab.report.words import Words
@@ -47,7 +48,18 @@ def show_board_result(board: Board, choice: Choice, words: Words) -> None:
         st.warning(words("run.drift", percent=f"{apart:.0%}"))
     if not is_of(choice, board):
         st.info(words("run.changed"))
-    show_record_result(record, words)
+    show_record_result(record, words, _earlier(records, board, record, words))
+
+
+def _earlier(records: Mapping[str, RunRecord], board: Board, latest: RunRecord, words: Words) -> list[str]:
+    """A line for each run that brought lanes which were not measured again: which, and when that was."""
+    lines = []
+    for job, record in records.items():
+        created = record.provenance.created
+        modes = [words.mode(name) for by, name in board.lanes if by == job]
+        if created != latest.provenance.created and modes:
+            lines.append(words("provenance.earlier", modes=", ".join(modes), time=local_time(created)))
+    return lines
 
 
 def _show_starved(record: RunRecord, words: Words) -> None:
@@ -68,10 +80,11 @@ def _show_starved(record: RunRecord, words: Words) -> None:
             )
 
 
-def show_record_result(record: RunRecord, words: Words) -> None:
+def show_record_result(record: RunRecord, words: Words, earlier: Sequence[str] = ()) -> None:
+    """`earlier` are lines on where lanes come from that are older than the record says."""
     metrics = [lane_metrics(record, lane) for lane in record.lanes]
     _show_starved(record, words)
-    _show_origin(record, metrics, words)
+    _show_origin([provenance_line(record, metrics, words), *earlier, identity_line(record, words)], record, words)
     tabs = st.tabs([words(f"{name}.tab") for name in ("score", "charts", "requests_tab")])
     with tabs[0]:
         st.html(score_table(metrics, words))
@@ -81,11 +94,10 @@ def show_record_result(record: RunRecord, words: Words) -> None:
         st.html(requests_table(record.workload, words))
 
 
-def _show_origin(record: RunRecord, metrics: list[LaneMetrics], words: Words) -> None:
+def _show_origin(lines: list[str], record: RunRecord, words: Words) -> None:
     """Plain text throughout: a model's name is somebody else's text."""
-    lines = [provenance_line(record, metrics, words), identity_line(record, words)]
     if record.provenance.model.startswith("dummy:"):
-        lines.append(words("provenance.random"))
+        lines = [*lines, words("provenance.random")]
     with st.container(gap=None, key="origin"):
         for line in lines:
             st.text(line)

@@ -158,6 +158,44 @@ def test_a_file_that_is_a_folder_is_refused_before_anything_runs(tmp_path, capsy
     assert f"{tmp_path}, which is a folder; name a file" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("arguments", [["report", "x.json", "--out"], ["validate", "--report"]])
+def test_a_file_that_could_not_be_written_whole_is_refused_before_anything_runs(tmp_path, capsys, arguments):
+    assert main([*arguments, str(tmp_path / ("n" * 252))]) == 2
+    assert "a name too long; it may have 250 bytes" in capsys.readouterr().err
+    (tmp_path / "mine.part").mkdir()
+    assert main([*arguments, str(tmp_path / "mine")]) == 2
+    assert f"{tmp_path / 'mine.part'}, and that is a folder; move it" in capsys.readouterr().err
+
+
+def _code(arguments):
+    """What the command ends with, also where argparse ends it."""
+    try:
+        return main(arguments)
+    except SystemExit as left:
+        return left.code
+
+
+@pytest.mark.parametrize("arguments", [["run", "--requests", "9" * 5000], ["sweep", "--batch-sizes", "9" * 900]])
+def test_what_was_given_is_shown_but_not_thousands_of_digits_of_it(capsys, arguments):
+    assert _code(arguments) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "9" * 150 + "…" in said
+    assert len(said) < 400
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["tune", "--slo-tpot-ms", "nan"], "the tpot promised is nan s"),
+        (["load", "--closed-loop", "--users", "999999"], "999999 users with"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_a_model_is_loaded(monkeypatch, capsys, arguments, says):
+    monkeypatch.setitem(sys.modules, "lab.engine.loaded", None)  # importing it would raise ImportError
+    assert main(arguments) == 2
+    assert says in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

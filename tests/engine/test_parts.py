@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from lab.engine import linear as linear_module
-from lab.engine.linear import BothLinear, PlainLinear, ReorderedLinear, leading_wins, linear
+from lab.engine.linear import PackedLinear, PlainLinear, ReorderedLinear, UpTo, linear, most_rows
 from lab.engine.norm import MirroredResidual, PlainResidual, RmsNorm, residual
 from lab.engine.rotary import pairs_together, turn_, turns
 from lab.spec.model_shape import WELL_KNOWN
@@ -36,12 +36,40 @@ def test_a_linear_layer_takes_rows_that_lie_apart_in_memory():
     _close(linear(weight)(x[:, 0]), F.linear(x[:, 0], weight))
 
 
-def test_without_the_reordering_operators_plain_torch_is_used(monkeypatch):
+@pytest.fixture
+def no_loops(monkeypatch):
+    """As without numba, or where OpenMP is not GNU's."""
+    monkeypatch.setattr(linear_module, "_kind", lambda dtype: None)
+
+
+@pytest.fixture
+def no_reordering(monkeypatch):
     def absent(weight):
         raise AttributeError("no such operator")
 
     monkeypatch.setattr(torch.ops.mkldnn, "_reorder_linear_weight", absent)
-    assert isinstance(linear_module.linear(torch.eye(16)), PlainLinear)
+    linear_module._can_reorder.cache_clear()
+    yield
+    linear_module._can_reorder.cache_clear()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_without_loops_onednns_products_are_used(no_loops, dtype):
+    x, weight = torch.randn(3, 64).to(dtype), torch.randn(64, 64).to(dtype)
+    product = linear(weight)
+    assert isinstance(product, ReorderedLinear)
+    _close(product(x), F.linear(x, weight))
+
+
+def test_without_either_plain_torch_is_used(no_loops, no_reordering):
+    assert isinstance(linear(torch.eye(64)), PlainLinear)
+
+
+def test_a_matrix_that_is_no_whole_blocks_is_left_to_torch(monkeypatch):
+    monkeypatch.setattr(linear_module, "packed_rows", lambda dtype: float("inf"))
+    assert isinstance(linear(torch.randn(64, 16)), PackedLinear)
+    assert not isinstance(linear(torch.randn(65, 16)), PackedLinear)
+    assert not isinstance(linear(torch.randn(64, 15).bfloat16()), PackedLinear)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -103,24 +131,24 @@ def _hub_rotary(x, positions, theta):
 
 
 @pytest.mark.parametrize(
-    ("plain", "reordered", "rows"),
+    ("wins", "rows"),
     [
-        ([1, 1, 3, 3], [2, 2, 2, 2], 2),
-        ([3, 1, 1, 1], [2, 2, 2, 2], 0),
-        ([1, 3, 1, 1], [2, 2, 2, 2], 1),
-        ([1, 1, 1, 1], [2, 2, 2, 2], 4),
+        ([True, True, True], float("inf")),
+        ([True, True, False], 8),
+        ([True, False, True], 1),
+        ([False, True, True], 0),
     ],
 )
-def test_plain_products_are_used_up_to_the_first_number_of_rows_that_they_lose(plain, reordered, rows):
-    assert leading_wins(plain, reordered) == rows
+def test_loops_are_used_up_to_the_last_number_of_rows_before_they_first_lose(wins, rows):
+    assert most_rows([1, 8, 64], wins) == rows
 
 
 @pytest.mark.parametrize("rows", [0, 1, 4])
-def test_wherever_the_change_from_plain_to_reordered_lies_the_products_are_the_same(monkeypatch, rows):
-    monkeypatch.setattr("lab.engine.linear.plain_rows", lambda: rows)
-    weight, bias = torch.randn(48, 32), torch.randn(48)
+def test_wherever_the_change_from_loops_to_torch_lies_the_products_are_the_same(monkeypatch, rows):
+    monkeypatch.setattr(linear_module, "packed_rows", lambda dtype: rows)
+    weight, bias = torch.randn(64, 32), torch.randn(64)
     product = linear(weight, bias)
-    assert isinstance(product, BothLinear if rows else ReorderedLinear)
+    assert isinstance(product, UpTo if rows else ReorderedLinear)
     for count in (1, 2, 5):
         x = torch.randn(count, 32)
         torch.testing.assert_close(product(x), x @ weight.T + bias, atol=1e-4, rtol=1e-4)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -127,6 +128,11 @@ def test_a_row_for_an_unknown_request_is_refused(record):
     content["lanes"][0]["columns"]["request"][0] = 17
     with pytest.raises(ValueError, match="a request that it does not list"):
         from_json(json.dumps(content))
+
+
+def test_what_may_have_no_end_is_not_read():
+    with pytest.raises(ValueError, match="it is no file"):
+        load(Path("/dev/zero"))
 
 
 def test_a_missing_file_is_one_sentence_with_its_name(tmp_path):

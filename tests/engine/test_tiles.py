@@ -1,0 +1,78 @@
+"""The products written for the machine, held to exact ones: every way of multiplying, every size of a tile."""
+
+import pytest
+import torch
+
+from lab.engine.linear import PackedLinear
+from lab.engine.tiles import FP32, PAIRS, WIDENED, Kind, Team, kind_of
+
+KINDS = [Kind(FP32, 16), Kind(FP32, 8), Kind(WIDENED, 16), Kind(WIDENED, 8), Kind(PAIRS, 16)]
+DTYPES = {FP32: torch.float32, WIDENED: torch.bfloat16, PAIRS: torch.bfloat16}
+# Of the sum of the sizes of what is added up: fp32's own rounding, bf16's rounding of the result.
+CLOSE = {torch.float32: 1e-6, torch.bfloat16: 2**-8}
+ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 25, 250)
+
+
+@pytest.fixture(params=KINDS, ids=str)
+def kind(request):
+    if request.param.product == PAIRS and kind_of("bf16") != request.param:
+        pytest.skip("this CPU has no such instruction")
+    return request.param
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(0)
+
+
+def numbers(kind, *size):
+    return torch.randn(size).to(DTYPES[kind.product])
+
+
+@pytest.mark.parametrize("rows", ROWS)
+def test_a_product_is_the_sum_of_its_terms(kind, rows):
+    x, weight = numbers(kind, rows, 576), numbers(kind, 96, 576)
+    got = PackedLinear(weight, None, kind)(x)
+    exact, sizes = x.double() @ weight.double().T, x.double().abs() @ weight.double().abs().T
+    assert got.shape == exact.shape
+    assert ((got.double() - exact).abs() <= CLOSE[got.dtype] * sizes).all()
+
+
+def test_a_row_comes_out_the_same_to_the_last_bit_in_whatever_company(kind):
+    x, weight = numbers(kind, 27, 64), numbers(kind, 64, 64)
+    product = PackedLinear(weight, None, kind)
+    together = product(x)
+    for rows in ROWS[:-2]:
+        assert torch.equal(product(x[:rows]), together[:rows])
+
+
+@pytest.mark.parametrize("value", [1 + 2**-8, 1 + 3 * 2**-8, -1 - 2**-8, 1 + 2**-9, 3.0e38, 0.0])
+def test_bf16_is_rounded_to_the_nearest_and_ties_to_even(value):
+    kind = kind_of("bf16")
+    parts = torch.tensor(value).bfloat16(), (torch.tensor(value) - torch.tensor(value).bfloat16()).bfloat16()
+    x, weight = torch.zeros(1, 2, dtype=torch.bfloat16), torch.ones(kind.block, 2, dtype=torch.bfloat16)
+    x[0, 0], x[0, 1] = parts
+    exact = parts[0].float() + parts[1].float()
+    assert (PackedLinear(weight, None, kind)(x) == exact.bfloat16()).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+def test_every_block_is_computed_by_one_of_the_threads_however_many_there_are(kind, threads):
+    before = torch.get_num_threads()
+    x, weight = numbers(kind, 5, 32), numbers(kind, 5 * kind.block, 32)
+    product = PackedLinear(weight, None, kind)
+    expected = product(x)
+    try:
+        torch.set_num_threads(threads)
+        assert torch.equal(product(x), expected)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_where_openmp_is_not_gnus_it_is_said(monkeypatch):
+    def none(path, **_):
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr("builtins.open", none)
+    with pytest.raises(LookupError, match="not loaded"):
+        Team()
