@@ -20,13 +20,13 @@ from lab.engine.step import Row, Step
 
 # One more attention call takes as long as attending to about so many masked keys (see docs/performance.md).
 CALL_IN_KEYS = 400
-# With more tokens than these torch's operators are quicker, which use every core; the loops run on one.
+# With more tokens than these torch's operators are quicker: norms and gates are loops on one core.
 MOST_LOOPED = 128
-# µs that a key costs a row's own loop, and torch's attention if one core does it; µs that calling the latter costs.
+# µs that a key costs a row's own loop, and torch's attention, on one core; µs that calling the latter costs.
 LOOPED_KEY = {torch.bfloat16: 0.08, torch.float32: 0.125}
 TORCH_KEY = {torch.bfloat16: 0.2, torch.float32: 0.26}
 TORCH_CALL = 40.0
-# Prompts of more tokens than this, squared and summed, attend faster by torch: it multiplies blocks.
+# Prompts of more tokens than this, squared and summed, for each core, attend faster by torch: it multiplies blocks.
 MOST_SQUARES = 5000
 
 
@@ -83,8 +83,9 @@ class Batch:
     alone: int = 0
 
 
-def lay_out(step: Step, dtype: torch.dtype, device: torch.device, looped: bool = False) -> Batch:
-    """The step's rows as one batch; `dtype` is that of the attention masks, `looped` says that there are loops."""
+def lay_out(step: Step, dtype: torch.dtype, device: torch.device, loop_cores: int = 0) -> Batch:
+    """The step's rows as one batch; `dtype` is that of the attention masks. `loop_cores` is on how many cores loops
+    attend, 0 where there are none."""
     order = sorted(range(len(step.rows)), key=lambda i: (step.rows[i].prefill, step.rows[i].slot))
     ids: list[int] = []
     positions: list[int] = []
@@ -100,10 +101,10 @@ def lay_out(step: Step, dtype: torch.dtype, device: torch.device, looped: bool =
     lengths = [step.rows[i].padded_to for i in order if step.rows[i].prefill]
     filler = rounded(len(ids)) - len(ids) if lengths else 0
     asked = sum(row.past + 1 for row in decoding)
-    looped = looped and len(ids) + filler <= MOST_LOOPED
+    looped = loop_cores > 0 and len(ids) + filler <= MOST_LOOPED
     alone = 0
-    if looped and rows_alone_win(asked, dtype, torch.get_num_threads()):
-        short = sum(length * length for length in lengths) <= MOST_SQUARES
+    if looped and rows_alone_win(asked, dtype, torch.get_num_threads(), loop_cores):
+        short = sum(length * length for length in lengths) <= MOST_SQUARES * loop_cores
         alone = len(ids) if short else len(decoding)
     runs = [] if alone else _decode_runs(decoding, dtype, device)
     masked = sum(run.slots * run.context for run in runs) - asked if runs else 0
@@ -121,9 +122,9 @@ def lay_out(step: Step, dtype: torch.dtype, device: torch.device, looped: bool =
     )
 
 
-def rows_alone_win(keys: int, dtype: torch.dtype, threads: int) -> bool:
-    """Is it quicker that each decoding row attends by a loop of its own, on one core, than all in torch's calls?"""
-    return keys * LOOPED_KEY[dtype] <= TORCH_CALL + keys * TORCH_KEY[dtype] / threads
+def rows_alone_win(keys: int, dtype: torch.dtype, threads: int, loop_cores: int) -> bool:
+    """Is it quicker that each decoding row attends by a loop of its own than all in torch's calls?"""
+    return keys * LOOPED_KEY[dtype] / loop_cores <= TORCH_CALL + keys * TORCH_KEY[dtype] / threads
 
 
 def _prompt_blocks(lengths: Sequence[int], start: int) -> tuple[PromptBlock, ...]:

@@ -19,7 +19,8 @@ from lab.spec.model_shape import ModelShape
 
 
 class KvPool:
-    """Keys and values, [layers, slots, tokens_per_slot, 2 (key, value), kv_heads, head_dim].
+    """Keys and values, [layers, slots, tokens_per_slot, 2 (key, value), kv_heads, head_dim]; `flat` are those of
+    each layer, [slots × tokens_per_slot, 2 × kv_heads × head_dim].
 
     Neighbouring slots are a view, so attention over them copies nothing; a token's keys and values lie side by
     side, so writing them is one copy. Zeros at first: a masked position counts nothing only if it is finite.
@@ -33,7 +34,7 @@ class KvPool:
         self.dtype = dtype
         size = (shape.layers, slots, tokens_per_slot, 2, shape.kv_heads, shape.head_dim)
         self._pool = torch.zeros(size, dtype=dtype, device=device)
-        self._flat = self._pool.view(shape.layers, slots * tokens_per_slot, -1).unbind(0)
+        self.flat = self._pool.view(shape.layers, slots * tokens_per_slot, -1).unbind(0)
 
     @property
     def bytes(self) -> int:
@@ -41,8 +42,8 @@ class KvPool:
 
     @cached_property
     def arrays(self) -> list[np.ndarray[Any, Any]]:
-        """Each layer's keys and values for loops, [slots × tokens_per_slot, 2 × kv_heads × head_dim]."""
-        return [as_array(layer) for layer in self._flat]
+        """`flat` for loops."""
+        return [as_array(layer) for layer in self.flat]
 
     def places(self, batch: Batch) -> Tensor:
         """Where `write` puts each of the batch's tokens that have a slot."""
@@ -50,7 +51,7 @@ class KvPool:
 
     def write(self, layer: int, places: Tensor, kv: Tensor) -> None:
         """Keep `kv` [tokens, 2 × kv_heads × head_dim] at `places`; tokens beyond those (filler) are not kept."""
-        self._flat[layer].index_copy_(0, places, kv.narrow(0, 0, len(places)))
+        self.flat[layer].index_copy_(0, places, kv.narrow(0, 0, len(places)))
 
     def reader(self, run: DecodeRun) -> Callable[[int], tuple[Tensor, Tensor]]:
         """What a decoding run attends to: layer → keys and values, each [slots, kv_heads, context, head_dim]."""

@@ -1,8 +1,8 @@
 """Everything between two matrix products as compiled loops: each one call on a CPU, where torch needs several.
 
 torch's operators cost 5 to 20 µs each to call, and a decode step of a small model has a thousand of them. These
-loops are compiled by numba on first use, kept on disk for the next time, run on one core, and take numpy views of
-torch's memory; bf16 is handed over as the 16 bits that it is, and computed in fp32.
+loops are compiled by numba on first use, kept on disk for the next time, and take numpy views of torch's memory;
+bf16 is handed over as the 16 bits that it is, and computed in fp32.
 
 A row is taken from its table before a part of it is taken: only then does numba know that its numbers lie side by
 side, and computes many at a time.
@@ -13,12 +13,15 @@ Refuses to know torch, requests and steps. Without numba, see lab.engine.operato
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import carray, cfunc, njit, types
 from numba.extending import intrinsic, overload
+
+from lab.engine.team import SHARE, Team, asked, place, wait
 
 COMPILED: dict[str, Any] = {
     "cache": True,
@@ -135,14 +138,15 @@ def gate(both, out):
 
 
 @njit(**COMPILED)
-def turn_and_keep(every, turns, positions, places, kept, heads, dim):
-    """Rotary embedding of queries and keys in place; keys and values of the first len(places) tokens are kept.
+def turn_and_keep(every, turns, positions, places, kept, heads, dim, first, end):
+    """Rotary embedding of queries and keys in place; keys and values of the first len(places) tokens are kept. All
+    this for the tokens from `first` to before `end`.
 
     every [tokens, query, key and value heads × dim], the first `heads` of them turned; turns [context, dim]: cosine
     and sine of each pair; kept [positions of the cache, key and value heads × dim], written at `places`.
     """
     width = kept.shape[1]
-    for n in range(every.shape[0]):
+    for n in range(first, end):
         row, turn = every[n], turns[positions[n]]
         for h in range(heads):
             pairs = row[h * dim : (h + 1) * dim]
@@ -150,27 +154,28 @@ def turn_and_keep(every, turns, positions, places, kept, heads, dim):
                 a, b, cos, sin = wide(pairs[i]), wide(pairs[i + 1]), turn[i], turn[i + 1]
                 pairs[i] = stored(a * cos - b * sin, pairs[0])
                 pairs[i + 1] = stored(a * sin + b * cos, pairs[0])
-    for n in range(len(places)):
+    for n in range(first, min(end, len(places))):
         row, to = every[n], kept[places[n]]
         to[:] = row[len(row) - width :]
 
 
 @njit(**COMPILED)
-def attend(every, kept, starts, positions, kv_heads, dim, out):
-    """Each of the first tokens' queries over its own request's cache, positions[n] + 1 places from starts[n] on.
+def attend(every, kept, starts, positions, kv_heads, dim, out, first, end):
+    """Queries over their own request's cache, positions[n] + 1 places from starts[n] on: of the tokens from `first`
+    to before `end`.
 
-    every [≥ tokens, …], queries first; kept [places of the cache, 2 × kv_heads × dim]; starts [tokens];
+    every [≥ tokens, …], queries first; kept [places of the cache, 2 × kv_heads × dim]; starts [≥ end];
     out [≥ tokens, query heads × dim]. The cache comes from memory, not from a cache of the CPU, so it is walked
     through in the order in which it lies: all heads of a place before the next place.
     """
     heads = out.shape[1] // dim
     queries, sums = np.empty(heads * dim, np.float32), np.empty(heads * dim, np.float32)
     longest = 0
-    for n in range(len(starts)):
+    for n in range(first, end):
         longest = max(longest, positions[n] + 1)
     weights = np.empty((heads, longest), np.float32)
     scale = ONE / np.float32(math.sqrt(dim))
-    for n in range(len(starts)):
+    for n in range(first, end):
         own, row, to = kept[starts[n] : starts[n] + positions[n] + 1], every[n], out[n]
         for i in range(heads * dim):
             queries[i] = wide(row[i]) * scale
@@ -255,3 +260,56 @@ def _gather(weights, own, kv_heads, dim, sums):
             to, value, w = sums[h * dim : (h + 1) * dim], row[start : start + dim], weights[h, t]
             for i in range(dim):
                 to[i] += w * wide(value[i])
+
+
+@njit(**COMPILED)
+def _up_to(positions, size, part, parts):
+    """How many of the first `size` tokens have about part ÷ parts of the keys that all of them look at."""
+    keys = 0
+    for n in range(size):
+        keys += positions[n] + 1
+    share, n = keys * part // parts, 0
+    while n < size and share > positions[n] // 2:
+        share -= positions[n] + 1
+        n += 1
+    return n
+
+
+def team() -> Team | None:
+    """The threads to share attention among; None where OpenMP is not GNU's."""
+    try:
+        return Team()
+    except LookupError:
+        return None
+
+
+@cache
+def attention_share(bits: int) -> Any:
+    """`turn_and_keep` of all tokens, then `attend` of the first ones, as a team's share (see lab.engine.team). fp32
+    has 32 bits, bf16 16.
+
+    Given are address and sizes of every [tokens, width] and of kept [places of the cache, width]; address and width
+    of out [tokens, width]; address and size of turns [context, dim]; the address of positions [tokens]; address and
+    size of places and of starts; then the heads turned, the KV heads and dim.
+    """
+    number = np.uint16 if bits == 16 else np.float32
+
+    @cfunc(SHARE, cache=True)
+    def share(given):
+        thread, threads = asked(given[0]), asked(given[1])
+        tokens, alone = given[4], given[17]
+        heads, kv_heads, dim = given[18], given[19], given[20]
+        every = carray(place(given[3]), (tokens, given[5]), number)
+        kept = carray(place(given[6]), (given[7], given[8]), number)
+        out = carray(place(given[9]), (tokens, given[10]), number)
+        turns = carray(place(given[11]), (given[12], dim), np.float32)
+        positions = carray(place(given[13]), (tokens,), np.int64)
+        places = carray(place(given[14]), (given[15],), np.int64)
+        starts = carray(place(given[16]), (alone,), np.int64)
+        first, end = tokens * thread // threads, tokens * (thread + 1) // threads
+        turn_and_keep(every, turns, positions, places, kept, heads, dim, first, end)
+        wait(given[2])  # a prompt's tokens look at each other
+        first, end = _up_to(positions, alone, thread, threads), _up_to(positions, alone, thread + 1, threads)
+        attend(every, kept, starts, positions, kv_heads, dim, out, first, end)
+
+    return share

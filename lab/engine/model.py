@@ -55,9 +55,9 @@ class Model:
         self._loops = looped_operators(self.shape, turned)
 
     @property
-    def looped(self) -> bool:
-        """Has this device compiled loops for small batches?"""
-        return self._loops is not None
+    def loop_cores(self) -> int:
+        """On how many cores compiled loops attend in small batches; 0 where this device has none."""
+        return self._loops.cores if self._loops else 0
 
     def forward(self, batch: Batch, kv: KvPool) -> Tensor:
         """Logits [rows, vocab] of each row's next token; keys and values of all tokens go into `kv`."""

@@ -76,27 +76,64 @@ class LoopedOperators:
 
         self._loops, self._shape = loops, shape
         self._turns = torch.view_as_real(turns).reshape(len(turns), shape.head_dim).numpy()
+        self._team = loops.team()
+
+    @property
+    def cores(self) -> int:
+        """On how many it attends."""
+        return torch.get_num_threads() if self._team else 1
 
     def residual(self, x: Tensor) -> Residual:
         return LoopedResidual(torch.zeros(x.shape), x)
 
     def attention(self, batch: Batch, pool: KvPool) -> Attention:
-        s, loops = self._shape, self._loops
-        positions, places = batch.positions.numpy(), pool.places(batch).numpy()
-        starts = (batch.slots[: batch.alone] * pool.tokens_per_slot).numpy()
+        s = self._shape
         out = torch.zeros(len(batch.ids), s.heads * s.head_dim, dtype=pool.dtype)
-        found = as_array(out)
         cached = [pool.reader(run) for run in batch.decodes]
+        looped = (self._by_team if self._team else self._by_calls)(batch, pool, out)
 
         def of(layer: int, every: Tensor) -> Tensor:
-            seen, kept = as_array(every), pool.arrays[layer]
-            loops.turn_and_keep(seen, self._turns, positions, places, kept, s.heads + s.kv_heads, s.head_dim)
-            loops.attend(seen, kept, starts, positions, s.kv_heads, s.head_dim, found)
+            looped(layer, every)
             if not (batch.decodes or batch.prompts):
                 return out
             q = every.view(len(every), -1, s.head_dim).narrow(1, 0, s.heads)
             rest = attend(q, keys_values(s, every), batch, [read(layer) for read in cached])
             return torch.cat([out[: batch.alone], rest]) if batch.alone else rest
+
+        return of
+
+    def _by_calls(self, batch: Batch, pool: KvPool, out: Tensor) -> Callable[[int, Tensor], None]:
+        """Turning, keeping and looking of the tokens that do so alone, into `out`, on one core."""
+        s, loops, found = self._shape, self._loops, as_array(out)
+        positions, places = batch.positions.numpy(), pool.places(batch).numpy()
+        starts = (batch.slots[: batch.alone] * pool.tokens_per_slot).numpy()
+
+        def of(layer: int, every: Tensor) -> None:
+            seen, kept = as_array(every), pool.arrays[layer]
+            sizes = (s.heads + s.kv_heads, s.head_dim, 0, len(seen))
+            loops.turn_and_keep(seen, self._turns, positions, places, kept, *sizes)
+            loops.attend(seen, kept, starts, positions, s.kv_heads, s.head_dim, found, 0, len(starts))
+
+        return of
+
+    def _by_team(self, batch: Batch, pool: KvPool, out: Tensor) -> Callable[[int, Tensor], None]:
+        """The same, on as many cores as there are."""
+        s, team = self._shape, self._team
+        assert team is not None, "looked for before"
+        share = self._loops.attention_share(8 * out.itemsize).address
+        places, starts = pool.places(batch), batch.slots[: batch.alone] * pool.tokens_per_slot
+        threads = torch.get_num_threads() if len(batch.ids) > 1 else 1
+        rest = (
+            out.data_ptr(), out.shape[1], self._turns.ctypes.data, len(self._turns), batch.positions.data_ptr(),
+            places.data_ptr(), len(places), starts.data_ptr(), len(starts),
+            s.heads + s.kv_heads, s.kv_heads, s.head_dim,
+        )  # fmt: skip
+
+        def of(
+            layer: int, every: Tensor, _held: object = (places, starts)
+        ) -> None:  # whose addresses are in `rest`
+            kept = pool.flat[layer]
+            team.run(share, (every.data_ptr(), *every.shape, kept.data_ptr(), *kept.shape, *rest), threads)
 
         return of
 

@@ -5,22 +5,22 @@ one word of each output after the other. A word is 32 bits: one fp32 number, or 
 thread takes a range of blocks, and for each block all rows, a tile of them at a time; what comes next is asked for
 while this is computed.
 
-The threads are those that torch's own operators run on (GNU OpenMP's), so that the two never wait for each other.
 Compiled by numba on first use and kept on disk. Refuses to know torch and which product is quickest where; see
 lab.engine.linear.
 """
 
 from __future__ import annotations
 
-import ctypes
 from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
 
 from llvmlite import binding, ir
 from numba import cfunc, types
-from numba.core import cgutils
+from numba.core import cgutils, config
 from numba.extending import intrinsic
+
+from lab.engine.team import SHARE, Team, asked
 
 WORD = 4  # bytes
 ALIGNED = 64  # bytes: where weights may begin
@@ -167,28 +167,16 @@ def _tile(_context, product, lanes, rows, weights, x, steps, out, out_stride):
     return types.void(product, lanes, rows, *[types.intp] * 5), emit
 
 
-@intrinsic
-def _asked(_context, function):
-    """What the C function `int function(void)` at this address says."""
-
-    def emit(_, builder, __, args):
-        kind = ir.FunctionType(_I32, [])
-        said = builder.call(builder.inttoptr(args[0], kind.as_pointer()), [])
-        return builder.sext(said, _I64)
-
-    return types.intp(types.intp), emit
-
-
 @cache
 def _share_of(kind: Kind) -> Any:
     """The C function that each thread of a team runs, for its share of the blocks. See Product."""
     (product, lanes), block, (many, fewer) = kind, kind.block, kind.rows
     size = WORD if product == FP32 else WORD // 2
 
-    @cfunc(types.void(types.CPointer(types.intp)), cache=True)
+    @cfunc(SHARE, cache=True)
     def share(given):
-        weights, blocks, steps, x, out, rows = given[0], given[1], given[2], given[3], given[4], given[5]
-        thread, threads = _asked(given[6]), _asked(given[7])
+        thread, threads = asked(given[0]), asked(given[1])
+        weights, blocks, steps, x, out, rows = given[3], given[4], given[5], given[6], given[7], given[8]
         x_stride, out_stride, block_bytes = steps * WORD, blocks * block * size, steps * block * WORD
         together = max(1, CACHED // (x_stride * many)) * many
         for start in range(0, rows, together):
@@ -216,52 +204,22 @@ def _share_of(kind: Kind) -> Any:
     return share
 
 
-class Team:
-    """The threads of GNU OpenMP as this process has loaded it. LookupError where it has not."""
-
-    def __init__(self) -> None:
-        library = ctypes.CDLL(_loaded_openmp())
-        self._run = library.GOMP_parallel
-        self._run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint]
-        self._run.restype = None
-        named = (library.omp_get_thread_num, library.omp_get_num_threads)
-        self.asks = tuple(ctypes.cast(function, ctypes.c_void_p).value or 0 for function in named)
-
-    def run(self, function: int, given: Any, threads: int) -> None:
-        """`function(given)` on each of so many threads, this one among them."""
-        self._run(function, ctypes.byref(given), threads, 0)
-
-
-def _loaded_openmp() -> str:
-    """torch's own copy, where there are two."""
-    try:
-        with open("/proc/self/maps", encoding="utf-8") as maps:
-            paths = {line.split(maxsplit=5)[-1].strip() for line in maps if "libgomp" in line}
-    except OSError:
-        paths = set()
-    for path in sorted(paths, key=lambda path: "torch" not in path):
-        return path
-    raise LookupError("GNU OpenMP is not loaded")
-
-
 class Product:
     """x Wᵀ for weights that lie packed at an address: `blocks` of `kind.block` outputs, `steps` words each."""
 
     def __init__(self, kind: Kind, weights: int, blocks: int, steps: int) -> None:
-        self._team, self._function = Team(), _share_of(kind).address
-        self._fixed = (weights, blocks, steps)
+        self._team, self._share, self._packed = Team(), _share_of(kind).address, (weights, blocks, steps)
 
     def __call__(self, x: int, out: int, rows: int, threads: int) -> None:
         """From and to addresses: x [rows, steps words], out [rows, blocks × outputs], without gaps."""
-        self._team.run(self._function, _Given(*self._fixed, x, out, rows, *self._team.asks), threads)
-
-
-_Given = ctypes.c_ssize_t * 8
+        self._team.run(self._share, (*self._packed, x, out, rows), threads)
 
 
 def kind_of(dtype: str) -> Kind:
     """How this CPU multiplies "fp32" or "bf16"; LookupError without wide registers or GNU's OpenMP."""
     Team()
+    if config.CPU_NAME or config.CPU_FEATURES:
+        raise LookupError("numba was told to compile for some other CPU")
     has = binding.get_host_cpu_features()
     lanes = 16 if has.get("avx512f") else 8 if has.get("avx2") and has.get("fma") else 0
     if not lanes:

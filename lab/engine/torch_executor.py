@@ -176,7 +176,7 @@ class TorchExecutor:
         self._rows_seen.add(len(batch.last))
 
     def _lay_out(self, step: Step) -> Batch:
-        return lay_out(step, self.model.dtype, self.model.device, self.model.looped)
+        return lay_out(step, self.model.dtype, self.model.device, self.model.loop_cores)
 
     def _new_pool(self, slots: int, tokens: int) -> _Pool:
         shape, dtype, device = self.model.shape, self.model.dtype, self.model.device

@@ -27,11 +27,11 @@ FAMILIES = ("llama", "qwen2", "qwen3")
 
 
 def _reference(family):
-    """A transformers model small enough to run in milliseconds; odd sizes, so that mixed-up axes show."""
+    """A transformers model small enough to run in milliseconds; uneven sizes, so that mixed-up axes show."""
     common = {
         "vocab_size": VOCAB,
-        "hidden_size": 48,
-        "intermediate_size": 80,
+        "hidden_size": 96,
+        "intermediate_size": 160,
         "num_hidden_layers": 3,
         "num_attention_heads": 6,
         "num_key_value_heads": 2,

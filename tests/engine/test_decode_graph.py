@@ -1,5 +1,7 @@
 """Recorded decode steps. Without a GPU at hand, a tape stands for its graphs: operators with fixed tensors."""
 
+from functools import cache
+
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -7,8 +9,10 @@ from torch.utils._pytree import tree_flatten
 
 from lab.engine.decode_graph import ROW_BUCKETS, SHORTEST_CONTEXT, Bucket, DecodeGraphs, as_is
 from lab.engine.kv import KvPool
+from lab.engine.model import Model
 from lab.engine.step import Row
 from lab.engine.torch_executor import TorchExecutor
+from lab.engine.weights import load_weights
 
 FREE = 2**30
 CPU = torch.device("cpu")
@@ -50,8 +54,16 @@ def taped(work):
     return play
 
 
+@cache
+def _model(folder):
+    """With torch's products, as on a GPU: a tape hears of torch's operators only."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lab.engine.linear._kind", lambda dtype: None)
+        return Model(load_weights(str(folder)), torch.float32, CPU)
+
+
 def _executor(pair, recorder, slots=6, tokens=100):
-    executor = TorchExecutor(pair.executor.model, lambda: FREE, recorder)
+    executor = TorchExecutor(_model(pair.folder), lambda: FREE, recorder)
     executor.allocate(slots, tokens)
     return executor
 

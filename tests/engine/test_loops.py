@@ -112,17 +112,40 @@ def test_attention_and_what_it_keeps_are_torchs(both, monkeypatch, dtype, rows, 
         torch.testing.assert_close(ours, theirs, **CLOSE[dtype])
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rows", STEPS.values(), ids=STEPS)
+def test_on_however_many_cores_attention_comes_out_the_same_to_the_last_bit(both, monkeypatch, dtype, rows):
+    monkeypatch.setattr("lab.engine.batch.rows_alone_win", lambda *_: True)
+    monkeypatch.setattr("lab.engine.batch.MOST_SQUARES", 10**9)
+    batch = lay_out(Step(tuple(rows)), dtype, CPU, 1)
+    cache = torch.randn(1, 8, 100, 2, SHAPE.kv_heads, SHAPE.head_dim).to(dtype)
+    given = torch.randn(len(batch.ids), (SHAPE.heads + 2 * SHAPE.kv_heads) * SHAPE.head_dim).to(dtype)
+    before, team, results = torch.get_num_threads(), both[0]._team, []
+    try:
+        for threads in (0, 1, 2, 3, 16):
+            monkeypatch.setattr(both[0], "_team", team if threads else None)
+            torch.set_num_threads(threads or 1)
+            pool = KvPool(replace(SHAPE, layers=1), 8, 100, dtype, CPU)
+            pool._pool.copy_(cache)
+            results.append((both[0].attention(batch, pool)(0, given.clone()).clone(), pool._pool))
+    finally:
+        torch.set_num_threads(before)
+    for found in results[1:]:
+        assert torch.equal(found[0], results[0][0])
+        assert torch.equal(found[1], results[0][1])
+
+
 def test_rows_that_attend_one_by_one_have_no_unused_keys():
     step = Step((_row(0, 20), _row(1, 9)))
-    assert lay_out(step, torch.float32, CPU, looped=False).kernel_padding == 11
-    alone = lay_out(step, torch.float32, CPU, looped=True)
+    assert lay_out(step, torch.float32, CPU, loop_cores=0).kernel_padding == 11
+    alone = lay_out(step, torch.float32, CPU, loop_cores=1)
     assert (alone.kernel_padding, alone.decodes, alone.alone) == (0, (), 2)
 
 
 def test_short_prompts_attend_token_by_token_and_long_ones_in_blocks():
-    short = lay_out(Step((_row(0, 20), _row(1, 0, 9))), torch.float32, CPU, looped=True)
+    short = lay_out(Step((_row(0, 20), _row(1, 0, 9))), torch.float32, CPU, loop_cores=1)
     assert (short.alone, short.prompts, len(short.ids)) == (10, (), 16)
-    long = lay_out(Step((_row(0, 20), _row(1, 0, 90))), torch.float32, CPU, looped=True)
+    long = lay_out(Step((_row(0, 20), _row(1, 0, 90))), torch.float32, CPU, loop_cores=1)
     assert (long.alone, [block.length for block in long.prompts]) == (1, [90, 5])
 
 
@@ -138,18 +161,18 @@ def test_the_largest_logit_is_found_whatever_its_sign(largest):
 
 def test_many_tokens_and_devices_without_loops_are_left_to_torch():
     few, many = Step((_row(0, 0, MOST_LOOPED),)), Step((_row(0, 0, MOST_LOOPED + 1),))
-    assert lay_out(few, torch.float32, CPU, looped=True).looped
-    assert not lay_out(many, torch.float32, CPU, looped=True).looped
-    assert not lay_out(few, torch.float32, CPU, looped=False).looped
+    assert lay_out(few, torch.float32, CPU, loop_cores=1).looped
+    assert not lay_out(many, torch.float32, CPU, loop_cores=1).looped
+    assert not lay_out(few, torch.float32, CPU, loop_cores=0).looped
     assert looped_operators(SHAPE, torch.zeros(1, device="meta")) is None
 
 
 @pytest.mark.parametrize(
-    ("keys", "threads", "alone"),
-    [(8 * 128, 2, True), (64 * 1000, 2, True), (500, 16, True), (64 * 1000, 16, False)],
+    ("keys", "threads", "cores", "alone"),
+    [(8000, 2, 1, True), (64_000, 2, 1, True), (500, 16, 1, True), (64_000, 16, 1, False), (64_000, 16, 16, True)],
 )
-def test_one_core_attends_alone_where_the_others_could_not_help_enough(keys, threads, alone):
-    assert rows_alone_win(keys, torch.bfloat16, threads) == alone
+def test_loops_attend_unless_they_have_one_core_and_torch_has_many(keys, threads, cores, alone):
+    assert rows_alone_win(keys, torch.bfloat16, threads, cores) == alone
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

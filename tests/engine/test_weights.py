@@ -122,7 +122,7 @@ def test_a_missing_tensor_is_named(folder):
 def test_a_tensor_of_another_size_than_the_configuration_says_is_named(folder):
     _reconfigure(folder, intermediate_size=64)
     with pytest.raises(
-        ValueError, match=r"gate_proj\.weight is \(80, 48\) where its config\.json calls for \(64, 48\)"
+        ValueError, match=r"gate_proj\.weight is \(160, 96\) where its config\.json calls for \(64, 96\)"
     ):
         load_weights(str(folder))
 
