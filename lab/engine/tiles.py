@@ -216,7 +216,8 @@ class Product:
 
 
 def kind_of(dtype: str) -> Kind:
-    """How this CPU multiplies "fp32" or "bf16"; LookupError without wide registers or GNU's OpenMP."""
+    """How this CPU multiplies "fp32" or "bf16", compiled. LookupError without wide registers or GNU's OpenMP,
+    RuntimeError where numba finds no folder to keep what it compiles."""
     Team()
     if config.CPU_NAME or config.CPU_FEATURES:
         raise LookupError("numba was told to compile for some other CPU")
@@ -224,6 +225,6 @@ def kind_of(dtype: str) -> Kind:
     lanes = 16 if has.get("avx512f") else 8 if has.get("avx2") and has.get("fma") else 0
     if not lanes:
         raise LookupError("this CPU has no wide registers")
-    if dtype == "fp32":
-        return Kind(FP32, lanes)
-    return Kind(PAIRS if has.get("avx512bf16") else WIDENED, lanes)
+    kind = Kind(FP32 if dtype == "fp32" else PAIRS if has.get("avx512bf16") else WIDENED, lanes)
+    _share_of(kind)
+    return kind

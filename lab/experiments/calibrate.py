@@ -84,17 +84,20 @@ def calibrate(engine: Engine, report: Progress) -> Calibration:
 
 
 def measure(engine: Engine, report: Progress) -> list[Sample]:
-    """Median seconds of each step of the grid; one round that warms up goes before."""
+    """Median seconds of each step of the grid; one round that warms up goes before. Progress is reported before
+    every step, whatever it is for: whoever listens may have something more urgent to do."""
     executor = engine.executor
     grid = _Grid(engine.shape.context)
     executor.allocate(grid.slots, grid.longest + 1)
-    for row in grid.held:
-        executor.run(Step((row,)), ONE_STEP)
     steps = grid.steps()
+    total = len(grid.held) + (ROUNDS + 1) * len(steps)
+    for i, row in enumerate(grid.held):
+        report("calibrating", i, total)
+        executor.run(Step((row,)), ONE_STEP)
     seconds: list[list[float]] = [[] for _ in steps]
     for done in range(ROUNDS + 1):
         for i, step in enumerate(steps):
-            report("calibrating", done * len(steps) + i, (ROUNDS + 1) * len(steps))
+            report("calibrating", len(grid.held) + done * len(steps) + i, total)
             outcome = executor.run(step, ONE_STEP)
             if done:
                 seconds[i].append(outcome.seconds[0])

@@ -65,6 +65,17 @@ def test_without_either_plain_torch_is_used(no_loops, no_reordering):
     assert isinstance(linear(torch.eye(64)), PlainLinear)
 
 
+@pytest.mark.parametrize("fault", [ImportError, LookupError, RuntimeError])
+def test_whatever_the_loops_lack_torchs_products_are_used(monkeypatch, fault):
+    def lacking(dtype):
+        raise fault
+
+    monkeypatch.setattr("lab.engine.tiles.kind_of", lacking)
+    linear_module._kind.cache_clear()
+    assert isinstance(linear(torch.eye(64)), ReorderedLinear)
+    linear_module._kind.cache_clear()
+
+
 def test_a_matrix_that_is_no_whole_blocks_is_left_to_torch(monkeypatch):
     monkeypatch.setattr(linear_module, "packed_rows", lambda dtype: float("inf"))
     assert isinstance(linear(torch.randn(64, 16)), PackedLinear)

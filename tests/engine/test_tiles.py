@@ -69,6 +69,28 @@ def test_every_block_is_computed_by_one_of_the_threads_however_many_there_are(ki
         torch.set_num_threads(before)
 
 
+@pytest.mark.parametrize(
+    ("features", "bf16", "fp32"),
+    [
+        ({"avx512f": True, "avx512bf16": True, "avx2": True, "fma": True}, Kind(PAIRS, 16), Kind(FP32, 16)),
+        ({"avx512f": True, "avx2": True, "fma": True}, Kind(WIDENED, 16), Kind(FP32, 16)),
+        ({"avx2": True, "fma": True}, Kind(WIDENED, 8), Kind(FP32, 8)),
+    ],
+)
+def test_the_widest_registers_and_the_instruction_for_bf16_are_used_where_there_are_any(
+    monkeypatch, features, bf16, fp32
+):
+    monkeypatch.setattr("lab.engine.tiles.binding.get_host_cpu_features", lambda: features)
+    monkeypatch.setattr("lab.engine.tiles._share_of", lambda kind: None)
+    assert (kind_of("bf16"), kind_of("fp32")) == (bf16, fp32)
+
+
+def test_other_cpus_have_none(monkeypatch):
+    monkeypatch.setattr("lab.engine.tiles.binding.get_host_cpu_features", lambda: {"sse4.2": True})
+    with pytest.raises(LookupError, match="no wide registers"):
+        kind_of("fp32")
+
+
 def test_where_openmp_is_not_gnus_it_is_said(monkeypatch):
     def none(path, **_):
         raise FileNotFoundError(path)

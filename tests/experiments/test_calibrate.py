@@ -50,9 +50,22 @@ def test_too_few_steps_are_refused():
 
 
 @pytest.fixture(scope="module")
-def calibration():
+def calibrated():
+    """(what was found, how many steps had been run at each report)."""
     engine = load_engine("dummy:SmolLM2-135M", device="cpu", dtype="bf16")
-    return calibrate(engine, lambda phase, done, total: None)
+    run, steps, reported = engine.executor.run, [], []
+    engine.executor.run = lambda step, horizon: steps.append(step) or run(step, horizon)
+    found = calibrate(engine, lambda phase, done, total: reported.append(len(steps)))
+    return found, [*reported, len(steps)]
+
+
+@pytest.fixture(scope="module")
+def calibration(calibrated):
+    return calibrated[0]
+
+
+def test_whoever_listens_is_asked_before_every_step(calibrated):
+    assert max(np.diff([0, *calibrated[1]])) == 1
 
 
 def test_a_real_engine_is_calibrated_and_the_file_loads_back(calibration):

@@ -41,7 +41,7 @@ def test_a_hybrid_looks_like_its_mode():
 def test_axes_say_their_unit_and_every_chart_says_its_settings(make):
     for chart in drawn(make, make.scenario("chat")).values():
         told = " ".join(a.text for a in chart.figure.layout.annotations).replace("<br>", " ")
-        assert "Chat · 12 requests · seed 0 · batch 4 · window 50 ms · scripted · paper · fp32" in told
+        assert "Chat · requests: 12 · seed 0 · batch 4 · window 50 ms · scripted · paper · fp32" in told
     made = drawn(make, make.scenario("chat"))
     assert made["ttft"].figure.layout.xaxis.title.text == "time to first token, s"
     assert made["ttft"].figure.layout.yaxis.title.text == "share of requests, %"

@@ -29,7 +29,7 @@ def visit(host: str, seed: int, together: Barrier | None = None) -> tuple[bool, 
         together.wait()
     visitor.rerun(press="run")
     answers = visitor.follow()
-    seeds = [other for other in range(CLASS + 2) if visitor.shows(f"2 requests · seed {other} ·")]
+    seeds = [other for other in range(CLASS + 2) if visitor.shows(f"requests: 2 · seed {other} ·")]
     visitor.leave()
     return seeds == [seed] and answers[-1]["state"] == "finished", answers[0]["position"]
 

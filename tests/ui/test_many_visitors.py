@@ -27,7 +27,7 @@ def visit(host, seed, together=None):
         together.wait()
     visitor.rerun(press="run")
     answers = visitor.follow()
-    shown = [number for number in range(CLASS + 1) if visitor.shows(f"3 requests · seed {number} ·")]
+    shown = [number for number in range(CLASS + 1) if visitor.shows(f"requests: 3 · seed {number} ·")]
     visitor.leave()
     return shown, answers
 

@@ -185,8 +185,8 @@ def test_visitors_see_each_their_own_run(page, wait_for):
     one, other = page(requests="2", seed="1"), page(requests="3", seed="2")
     one, other = press_run(one), press_run(other)
     one, other = finish(one, wait_for), finish(other, wait_for)
-    assert "2 requests · seed 1" in texts(one)
-    assert "3 requests · seed 2" in texts(other)
+    assert "requests: 2 · seed 1" in texts(one)
+    assert "requests: 3 · seed 2" in texts(other)
 
 
 def test_an_address_with_a_run_shows_it_to_others_who_cannot_cancel_it(page, wait_for):
