@@ -22,6 +22,7 @@ from lab.run.record_file import write_whole
 from lab.spec.model_shape import ModelShape
 
 MOST_DRIFT = 0.1
+MOST_ERROR = 0.15  # of the steps held out
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "calibration" / "smollm2-135m-bf16.json"
 
 
@@ -57,6 +58,10 @@ class Calibration:
     def stale(self, reference_step_s: float) -> bool:
         """Has the machine become faster or slower by more than 10 % since?"""
         return abs(reference_step_s / self.reference_step_s - 1) > MOST_DRIFT
+
+    def replaces(self, known: Calibration) -> bool:
+        """Not where it predicts steps badly, as beside a busy neighbour, and the one that is known did better."""
+        return self.error <= max(MOST_ERROR, known.error)
 
 
 _CALIBRATION = TypeAdapter(Calibration)

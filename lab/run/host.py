@@ -158,6 +158,8 @@ class Host:
         if known is not None and not known.stale(self._reference_step(engine)):
             return known
         found = self._calibrate(engine, lambda phase, done, total: self._let_others_first(done, total))
+        if known is not None and not found.replaces(known):
+            return known
         with suppress(OSError):  # then it is measured again next time
             keep(found)
         return found

@@ -1,5 +1,7 @@
 """The fit of step times: what it finds where the truth is known, and that a real engine can be calibrated."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,14 @@ def test_it_is_stale_when_the_machine_has_become_slower_or_faster(calibration):
     assert not calibration.stale(now * 1.05)
     assert calibration.stale(now * 1.2)
     assert calibration.stale(now * 0.8)
+
+
+@pytest.mark.parametrize(
+    ("error", "known", "replaces"),
+    [(0.33, 0.04, False), (0.14, 0.04, True), (0.33, 0.4, True)],
+)
+def test_a_fit_made_on_a_busy_machine_does_not_replace_a_better_one(calibration, error, known, replaces):
+    assert replace(calibration, error=error).replaces(replace(calibration, error=known)) == replaces
 
 
 def _workload(lengths_known=True):
