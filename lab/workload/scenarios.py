@@ -107,7 +107,7 @@ def _alike() -> tuple[str, ...]:
 SCENARIOS = {
     s.name: s
     for s in (
-        Scenario("chat", "People ask short questions, one now and one then.", 12, 2.5, _questions, _same(32)),
+        Scenario("chat", "People ask short questions, several a second.", 12, 8.0, _questions, _same(32)),
         Scenario("corpus", "A nightly job: a pile of texts and questions, all there at once.",
                  48, None, texts_and_questions, _mostly_short),
         Scenario(EQUAL, "Every request takes the same work, as in image generation.",
