@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from lab.lesson.lesson import lesson_named, scenes
+from lab.lesson.lesson import Claim, lesson_named, scenes
+from lab.lesson.recorded import recorded_runs
 from lab.lesson.text import lesson_text
 from lab.report.words import Words
 from lab.run.line import State
 from lab.ui.device import device as the_device
+from lab.ui.lesson_steps import _bound
 
 EN, ZH = Words("en"), Words("zh")
 LESSON = lesson_named("one-at-a-time")
@@ -132,6 +134,29 @@ def test_a_recorded_run_is_called_so_beside_the_guess_the_text_and_the_claims(le
     at = ran(at, wait_for)
     assert "recorded" not in said(at)
     assert EN("lesson.here") in claims(at)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "en"),
+    [
+        (4, 4, "exactly ×4 expected"),
+        (1.5, None, "at least ×1.50 expected"),
+        (None, 2, "at most ×2 expected"),
+        (0.85, 1.15, "between ×0.850 and ×1.15 expected"),
+    ],
+)
+def test_a_claim_says_what_it_expects_of_its_number(least, most, en):
+    measure = "alone.steps / together.steps"
+    assert _bound(Claim("quarter", measure, least=least, most=most), EN) == en
+    assert _bound(Claim("quarter", measure, least=least, most=most), ZH)
+
+
+def test_the_comparison_of_the_modes_says_where_its_numbers_are_from():
+    at = AppTest.from_function(only_lessons, default_timeout=30).run()
+    made = recorded_runs()["modes"].record.provenance
+    said_there = [e.value for e in at.caption if made.device in e.value]
+    assert len(said_there) == 1
+    assert f"recorded run ({made.created[:10]}, {made.device}, {made.dtype})" in said_there[0]
 
 
 def claims(at):

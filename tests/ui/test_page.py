@@ -6,6 +6,7 @@ import re
 import pytest
 import streamlit
 
+from lab.report.provenance import local_time
 from lab.report.words import Words
 from lab.scheduling.policy import MODES
 from lab.ui.device import be_again, me
@@ -267,6 +268,14 @@ def test_a_slider_that_is_let_go_runs_only_the_lanes_that_it_concerns(page, wait
     at = finish(let_go(at, batch=3), wait_for)
     last = {mode: job for job, mode in at.session_state["board"].lanes}
     assert {mode for mode in MODES if after[mode] != last[mode]} == {"static", "dynamic", "continuous"}
+
+
+def test_lanes_that_were_not_measured_again_are_named_with_the_time_they_were(page, wait_for):
+    at = finish(press_run(page(requests="3", batch="2")), wait_for)
+    created = the_device().look(at.session_state["board"].lanes[0][0]).record.provenance.created
+    at = finish(let_go(at, window=200), wait_for)
+    told = EN("provenance.earlier", modes="none, static, continuous", time=local_time(created))
+    assert [told] == [e.value for e in at.text if "measured earlier" in e.value]
 
 
 def test_charts_with_equal_content_have_ids_of_their_own_and_keep_them_and_their_zoom_over_a_rerun(page, wait_for):
