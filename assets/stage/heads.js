@@ -5,6 +5,8 @@ import { Vehicle, vehicleOf } from "./drawings.js";
 import { seatsAt, waitingAt } from "./metrics.js";
 import { duration, laneName, speed, times } from "./text.js";
 
+const LONG_NAME = 15; // letters: a longer one takes two lines, and the room of the rule
+
 export class Heads {
   /** @param {Element} parent positioned like the canvas it lies on */
   constructor(parent) {
@@ -25,7 +27,7 @@ export class Heads {
       const rule = el("span", { class: "rule", text: ruleOf(lane, t) });
       const side = el("div", { class: "side" }, vehicle.node, origin);
       const foot = el("div", { class: "foot" }, fast, gain, done);
-      const node = el("div", { class: "head" }, side, title, rule, foot);
+      const node = el("div", { class: title.textContent.length > LONG_NAME ? "head long" : "head" }, side, title, rule, foot);
       node.style.setProperty("--mode", theme.modeColour(lane.name));
       this.parent.append(node);
       return { node, vehicle, origin, fast, gain, done, lane, word: origins[i] };

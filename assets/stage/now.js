@@ -21,7 +21,8 @@ export function drawNow(pen, lane, place, time, look) {
 /** "waits since 0.31 s, the window is 50 ms", for one request. */
 export function waitsText(lane, request, time, t) {
   const fields = { waited: duration(time - request.arrival), window: duration(lane.window) };
-  return t(`stage.waits.${kindOfWait(lane, request, time)}`, fields);
+  const kind = kindOfWait(lane, request, time);
+  return t(`stage.waits.${kind}`, fields);
 }
 
 /** What there is to say of a wait; a window that is over while the device computes does not let anybody leave. */
@@ -35,7 +36,8 @@ function kindOfWait(lane, request, time) {
 function waitingText(lane, waiting, time, t) {
   if (!waiting.length) return t("stage.queue.nobody");
   const fields = { n: waiting.length, waited: duration(time - waiting[0].arrival), window: duration(lane.window) };
-  return t(`stage.queue.${kindOfWait(lane, waiting[0], time)}`, fields);
+  const kind = kindOfWait(lane, waiting[0], time);
+  return t(`stage.queue.${kind}`, fields);
 }
 
 /** Where the chips of those who wait stand, and how many of them there is room for. */

@@ -63,6 +63,9 @@ export function list(items, most = 12) {
 
 /** A lane's name in the visitor's language; a hybrid, such as "static -padded", says what it changes. */
 export function laneName(lane, t) {
+  const slug = (lane.name.match(/[a-z0-9]+/g) ?? []).join("_");
+  const given = t(`stage.lane.${slug}`);
+  if (given !== `stage.lane.${slug}`) return given;
   const [base, ...rules] = lane.name.split(" ");
   const turned = rules.map((rule) => rule.replace("+", "with_").replace("-", "without_"));
   const keys = [`mode.${base}.name`, ...turned.map((turn) => `stage.turned.${turn}`)];

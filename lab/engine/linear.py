@@ -26,8 +26,10 @@ NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16"}
 TRIED_SIZE = (1024, 1024)
 TRIED_MATRICES = 24  # together more than a cache holds, as a model is
 TRIED_ROWS = (1, 8, 64, 256)
-TRIED_ROUNDS = 3
-CLEARLY = 0.9  # of the loops' time: what is not quicker than that is not worth keeping the weights twice
+TRIED_ROUNDS = 5
+CLEARLY = (
+    0.6  # of the loops' time: what is not quicker than that may be a neighbour's doing, and no second copy's worth
+)
 
 
 class Linear(Protocol):
@@ -86,17 +88,20 @@ class PackedLinear:
         packed = room[first : first + words.numel()].view(outputs // kind.block, steps, kind.block)
         packed.copy_(words.view(outputs // kind.block, kind.block, steps).transpose(1, 2))
         self._product = Product(kind, packed.data_ptr(), outputs // kind.block, steps)
-        self._packed, self._bias, self._outputs, self._inputs = packed, bias, outputs, weight.shape[1]
+        self._packed, self._bias, self._dtype = packed, bias, weight.dtype
+        self._outputs, self._inputs = weight.shape
 
     @staticmethod
     def fits(weight: Tensor, kind: Kind) -> bool:
         """Whole blocks of outputs, and inputs in whole words?"""
         outputs, inputs = weight.shape
-        return outputs % kind.block == 0 and inputs * weight.itemsize % 4 == 0
+        return outputs % kind.block == 0 and inputs > 0 and inputs * weight.itemsize % 4 == 0
 
     def __call__(self, x: Tensor) -> Tensor:
+        if x.dtype != self._dtype or x.device.type != "cpu" or x.dim() != 2 or x.shape[1] != self._inputs:
+            given = f"x is {x.dtype} {tuple(x.shape)} on {x.device}"  # the loop reads memory and asks nobody
+            raise ValueError(f"{given}; it must be {self._dtype} [rows, {self._inputs}] on a CPU")
         x = x.contiguous()
-        assert x.shape[1] == self._inputs, f"{x.shape} times {self._inputs} inputs"
         y = x.new_empty(len(x), self._outputs)
         self._product(x.data_ptr(), y.data_ptr(), len(x), torch.get_num_threads())
         return y if self._bias is None else y.add_(self._bias)

@@ -21,7 +21,7 @@ from llvmlite import ir
 from numba import carray, cfunc, njit, types
 from numba.extending import intrinsic, overload
 
-from lab.engine.team import SHARE, Team, asked, place, wait
+from lab.engine.team import SHARE, SOURCE, Team, asked, place, wait
 
 COMPILED: dict[str, Any] = {
     "cache": True,
@@ -292,10 +292,12 @@ def attention_share(bits: int) -> Any:
     of out [tokens, width]; address and size of turns [context, dim]; the address of positions [tokens]; address and
     size of places and of starts; then the heads turned, the KV heads and dim.
     """
-    number = np.uint16 if bits == 16 else np.float32
+    number, source = np.uint16 if bits == 16 else np.float32, SOURCE
 
     @cfunc(SHARE, cache=True)
     def share(given):
+        if source < 0:  # never
+            return
         thread, threads = asked(given[0]), asked(given[1])
         tokens, alone = given[4], given[17]
         heads, kv_heads, dim = given[18], given[19], given[20]

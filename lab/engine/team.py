@@ -6,17 +6,26 @@ They are GNU OpenMP's, as torch's wheels for Linux bring it. Refuses to know wha
 from __future__ import annotations
 
 import ctypes
+import zlib
 from collections.abc import Sequence
+from pathlib import Path
 
 from llvmlite import ir
 from numba import types
+from numba.core import config
 from numba.extending import intrinsic
+
+if config.DISABLE_JIT:
+    raise ImportError("numba was told not to compile")
 
 SHARE = types.void(types.CPointer(types.intp))
 """What each thread of a team runs: a C function of an array of whole numbers. The first FIRST are addresses of what
 it may call: `asked` of the first is the thread's number, of the second how many there are; `wait` takes the third.
 """
 FIRST = 3
+SOURCE = zlib.crc32(Path(__file__).read_bytes())
+"""What is written here becomes part of functions elsewhere, and numba keeps those until *their* file changes: each
+holds this number, so that it is compiled anew when this file does."""
 
 _WHOLE, _INT = ir.IntType(64), ir.IntType(32)
 

@@ -20,7 +20,7 @@ from numba import cfunc, types
 from numba.core import cgutils, config
 from numba.extending import intrinsic
 
-from lab.engine.team import SHARE, Team, asked
+from lab.engine.team import SHARE, SOURCE, Team, asked
 
 WORD = 4  # bytes
 ALIGNED = 64  # bytes: where weights may begin
@@ -171,10 +171,12 @@ def _tile(_context, product, lanes, rows, weights, x, steps, out, out_stride):
 def _share_of(kind: Kind) -> Any:
     """The C function that each thread of a team runs, for its share of the blocks. See Product."""
     (product, lanes), block, (many, fewer) = kind, kind.block, kind.rows
-    size = WORD if product == FP32 else WORD // 2
+    size, source = WORD if product == FP32 else WORD // 2, SOURCE
 
     @cfunc(SHARE, cache=True)
     def share(given):
+        if source < 0:  # never
+            return
         thread, threads = asked(given[0]), asked(given[1])
         weights, blocks, steps, x, out, rows = given[3], given[4], given[5], given[6], given[7], given[8]
         x_stride, out_stride, block_bytes = steps * WORD, blocks * block * size, steps * block * WORD
@@ -219,7 +221,7 @@ def kind_of(dtype: str) -> Kind:
     """How this CPU multiplies "fp32" or "bf16", compiled. LookupError without wide registers or GNU's OpenMP,
     RuntimeError where numba finds no folder to keep what it compiles."""
     Team()
-    if config.CPU_NAME or config.CPU_FEATURES:
+    if config.CPU_NAME or config.CPU_FEATURES or not config.ENABLE_AVX:
         raise LookupError("numba was told to compile for some other CPU")
     has = binding.get_host_cpu_features()
     lanes = 16 if has.get("avx512f") else 8 if has.get("avx2") and has.get("fma") else 0

@@ -158,6 +158,8 @@ LIST: Mapping[str, tuple[Unit, Callable[[RunRecord], Number]]] = {
     "mean_prompt": ("n", lambda r: mean(q.prompt_tokens for q in r.workload.requests)),
     "span": ("s", lambda r: max(q.arrival for q in r.workload.requests)),
     "rate": ("req/s", lambda r: _rate(r)),
+    "number_longest": ("n", lambda r: max(r.workload.requests, key=lambda q: (q.prompt_tokens, -q.id)).id),
+    "number_ordinary": ("n", lambda r: max(r.workload.requests, key=lambda q: (q.priority, -q.id)).id),
     "first_prompt": ("n", lambda r: r.workload.requests[0].prompt_tokens),
     "first_answer": ("n", lambda r: r.workload.requests[0].output_tokens),
     "first_may_have": ("n", lambda r: r.workload.requests[0].max_new_tokens),

@@ -35,7 +35,7 @@ def _settings(record: RunRecord, words: Words) -> list[str]:
         seed=record.workload.seed,
         batch=max(p.max_batch_size for p in policies),
     )
-    windows = [p.max_queue_delay for p in policies if 0 < p.max_queue_delay < math.inf]
+    windows = sorted({p.max_queue_delay for p in policies if 0 < p.max_queue_delay < math.inf})
     return [settings, *(words("provenance.window", window=f"{w * 1e3:g}") for w in windows)]
 
 

@@ -29,7 +29,10 @@ class Words:
         return self._texts[key].format(**fields)
 
     def mode(self, name: str) -> str:
-        """A lane's name; a hybrid's says what it changes, as in "static − padding"."""
+        """A lane's name: one that a lesson gave it, or its mode's; a hybrid's says what it changes, as in
+        "static − padding"."""
+        if (key := "stage.lane." + "_".join(re.findall(r"[a-z0-9]+", name))) in self:
+            return self(key)
         base, *rules = name.split(" ")
         turned = [rule.replace("+", "with_").replace("-", "without_") for rule in rules]
         parts = [f"mode.{base}.name", *(f"stage.turned.{turn}" for turn in turned)]

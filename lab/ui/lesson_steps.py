@@ -165,8 +165,8 @@ def _compare(lesson: Lesson, step: Step, asked: list[Question], text: LessonText
         if question.edges:
             said, came = section.choices[int(guess)], section.choices[int(found.actual)]
         else:
-            name = words(f"lesson.unit.{_UNIT_KEYS[question.unit]}")
-            said, came = f"{figures(guess)} {name}", f"{figures(found.actual)} {name}"
+            name = "" if question.unit == "n" else f" {words(f'lesson.unit.{_UNIT_KEYS[question.unit]}')}"
+            said, came = f"{figures(guess)}{name}", f"{figures(found.actual)}{name}"
         own = visit().has_run(question.measure, step.scene)
         key = "lesson.compared" if own else "lesson.compared_recorded"
         sentence = words(key, heading=section.heading, said=said, came=came)

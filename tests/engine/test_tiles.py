@@ -1,5 +1,9 @@
 """The products written for the machine, held to exact ones: every way of multiplying, every size of a tile."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -54,6 +58,45 @@ def test_bf16_is_rounded_to_the_nearest_and_ties_to_even(value):
     x[0, 0], x[0, 1] = parts
     exact = parts[0].float() + parts[1].float()
     assert (PackedLinear(weight, None, kind)(x) == exact.bfloat16()).all()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        torch.zeros(2, 64),
+        torch.zeros(2, 62, dtype=torch.bfloat16),
+        torch.zeros(1, 2, 64, dtype=torch.bfloat16),
+        torch.zeros(2, 64, dtype=torch.bfloat16, device="meta"),
+    ],
+)
+def test_what_the_loop_would_misread_is_refused(wrong):
+    product = PackedLinear(torch.zeros(64, 64, dtype=torch.bfloat16), None, kind_of("bf16"))
+    with pytest.raises(ValueError, match=r"it must be torch.bfloat16 \[rows, 64\] on a CPU"):
+        product(wrong)
+
+
+def test_no_rows_give_no_rows(kind):
+    assert PackedLinear(numbers(kind, 64, 64), None, kind)(numbers(kind, 0, 64)).shape == (0, 64)
+
+
+@pytest.mark.parametrize("told", ["CPU_NAME", "CPU_FEATURES"])
+def test_where_numba_compiles_for_another_cpu_there_are_no_loops(monkeypatch, told):
+    monkeypatch.setattr(f"lab.engine.tiles.config.{told}", "generic")
+    with pytest.raises(LookupError, match="some other CPU"):
+        kind_of("bf16")
+
+
+@pytest.mark.parametrize("setting", [{"NUMBA_DISABLE_JIT": "1"}, {"NUMBA_ENABLE_AVX": "0"}])
+def test_a_numba_that_may_not_compile_so_leaves_products_to_torch(setting, tmp_path):
+    program = (
+        "import torch\n"
+        "from lab.engine.linear import ReorderedLinear, linear\n"
+        "product = linear(torch.eye(64))\n"
+        "assert isinstance(product, ReorderedLinear)\n"
+        "assert torch.equal(product(torch.eye(64)), torch.eye(64))\n"
+    )
+    environment = os.environ | setting | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=120)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])

@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from lab.lesson.lesson import scenes
 from lab.report.stage_assets import FOLDER, modules, stage_css, stage_js
 from lab.report.words import LANGUAGES, texts
 from lab.run.line import Why
@@ -20,8 +21,14 @@ DISPATCHED = (
 STAYED = (Reason.BATCH_RUNS, Reason.SEATS_FULL, Reason.NOBODY_WAITS, Reason.MEMORY_FULL, Reason.TOKENS_FULL)
 METRICS = ("throughput", "ttft_p50", "tpot_p50", "e2e_p99", "padding", "straggler", "kv_peak")
 KNOBS = ("rate", "max_batch_size", "max_queue_delay_ms", "kv_budget_mb")
+WAITS = ("plain", "window", "over", "endless")
+NAMES = {scene.lane_name(key) for scene in scenes().values() for key in scene.lanes}
+LANES = tuple(sorted(name for name in NAMES if not re.fullmatch(f"({'|'.join(MODES)})( [0-9]+)?", name)))
 FAMILIES = {
     "mode.${}.name": MODES,
+    "stage.waits.${}": WAITS,
+    "stage.queue.${}": WAITS,
+    "stage.lane.${}": tuple("_".join(re.findall(r"[a-z0-9]+", name)) for name in LANES),
     "stage.why.${}": DISPATCHED,
     "stage.stays.${}": STAYED,
     "stage.board.${}.name": METRICS,

@@ -102,9 +102,9 @@ def test_the_playhead_survives_updates_of_the_page_and_a_remount(show, records, 
 
 def test_an_update_of_the_page_leaves_the_focus_where_it_is(show):
     page = show()
-    page.get_by_role("button", name="TPOT p50").focus()
+    page.get_by_role("button", name="TPOT, median").focus()
     page.evaluate("mountStage(data)")
-    assert page.evaluate("document.getElementById('host').shadowRoot.activeElement.textContent") == "TPOT p50"
+    assert page.evaluate("document.getElementById('host').shadowRoot.activeElement.textContent") == "TPOT, median"
 
 
 def test_a_superseded_clean_up_does_not_end_the_stage(show):
