@@ -98,7 +98,7 @@ class PackedLinear:
         return outputs % kind.block == 0 and inputs > 0 and inputs * weight.itemsize % 4 == 0
 
     def __call__(self, x: Tensor) -> Tensor:
-        if x.dtype != self._dtype or x.device.type != "cpu" or x.dim() != 2 or x.shape[1] != self._inputs:
+        if x.dtype != self._dtype or not x.is_cpu or x.dim() != 2 or x.shape[1] != self._inputs:
             given = f"x is {x.dtype} {tuple(x.shape)} on {x.device}"  # the loop reads memory and asks nobody
             raise ValueError(f"{given}; it must be {self._dtype} [rows, {self._inputs}] on a CPU")
         x = x.contiguous()
