@@ -104,10 +104,12 @@ def _added_bar(kept: float, added: float, colour: str) -> Html:
 
 
 def _show_curve(step: Step, words: Words) -> None:
-    """The visitor's runs, and those that ship, on the curve that is predicted for the same requests."""
+    """The visitor's runs, and those that ship, on the curve that is predicted for the same requests: for this
+    machine, or, as long as all are recorded, for the one on which they were."""
     runs, here = visit().runs(), visit().runs()[step.scene]
     known = {name: runs[name] for name in step.scenes if name in runs}
-    calibration = device().calibration() or shipped()
+    own = any(name in visit().records for name in known)
+    calibration = (device().calibration() if own else None) or shipped()
     try:
         curves = _curves(here.scene.spec(), here.record.workload, calibration)
     except ValueError as error:  # the scene does not fit the model that was calibrated

@@ -11,6 +11,7 @@ from lab.lesson.lesson import lesson_named, scenes
 from lab.lesson.numbers import written
 from lab.lesson.recorded import recorded_runs
 from lab.report.words import LANGUAGES, Words
+from lab.run.calibration import shipped
 
 
 def only_lessons():
@@ -76,6 +77,13 @@ def test_both_ladders_are_drawn_with_what_each_rung_gained(opened):
 def test_runs_under_load_stand_on_a_predicted_curve(opened, language):
     at = opened("load", "watch_heavy", language)
     [chart] = at.get("plotly_chart")
-    axis = json.loads(chart.proto.spec)["layout"]["xaxis"]
-    assert axis["title"]["text"] == Words(language)("rates.rate")
+    layout = json.loads(chart.proto.spec)["layout"]
+    assert layout["xaxis"]["title"]["text"] == Words(language)("rates.rate")
     assert len(tables(at, "load")) == 1
+    shown = json.dumps(layout, ensure_ascii=False)
+    assert shipped().provenance.device in shown  # all runs are recorded, and so is what predicts them
+
+
+def test_the_runs_that_ship_and_what_predicts_them_are_of_one_machine():
+    machines = {taken.record.provenance.device for taken in recorded_runs().values()}
+    assert machines == {shipped().provenance.device}
