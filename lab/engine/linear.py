@@ -26,6 +26,7 @@ NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16"}
 TRIED_SIZE = (1024, 1024)
 TRIED_MATRICES = 24  # together more than a cache holds, as a model is
 TRIED_ROWS = (1, 8, 64, 256)
+FEW_ROWS = 8  # more of them take long enough to be timed on fewer matrices
 TRIED_ROUNDS = 5
 CLEARLY = (
     0.6  # of the loops' time: what is not quicker than that may be a neighbour's doing, and no second copy's worth
@@ -135,7 +136,7 @@ def packed_rows(dtype: torch.dtype) -> float:
     if they never are. CPUs with instructions for whole matrices prefer torch for many rows."""
     kind = _kind(dtype)
     assert kind is not None, "tried without loops"
-    weights = [torch.randn(TRIED_SIZE, dtype=dtype) for _ in range(TRIED_MATRICES)]
+    weights = [torch.ones(TRIED_SIZE, dtype=dtype) for _ in range(TRIED_MATRICES)]
     ways: list[Callable[[Tensor], Linear]] = [
         lambda w: PackedLinear(w, None, kind),
         lambda w: _torch_linear(w, None),
@@ -153,11 +154,11 @@ def most_rows(tried: Sequence[int], wins: Sequence[bool]) -> float:
 @torch.inference_mode()
 def _faster(ours: Sequence[Linear], theirs: Sequence[Linear], rows: int, dtype: torch.dtype) -> bool:
     """Do the first not take clearly longer for so many rows? The best of a few rounds, in turns."""
-    x = torch.randn(rows, TRIED_SIZE[1], dtype=dtype)
+    x, tried = torch.ones(rows, TRIED_SIZE[1], dtype=dtype), None if rows <= FEW_ROWS else 4
     best = [math.inf, math.inf]
     for _ in range(TRIED_ROUNDS):
         for i, products in enumerate((ours, theirs)):
-            best[i] = min(best[i], _seconds(products, x))
+            best[i] = min(best[i], _seconds(products[:tried], x))
     return best[0] * CLEARLY <= best[1]
 
 

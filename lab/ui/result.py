@@ -48,18 +48,18 @@ def show_board_result(board: Board, choice: Choice, words: Words) -> None:
         st.warning(words("run.drift", percent=f"{apart:.0%}"))
     if not is_of(choice, board):
         st.info(words("run.changed"))
-    show_record_result(record, words, _earlier(records, board, record, words))
+    show_record_result(record, words, _earlier(records, board, words))
 
 
-def _earlier(records: Mapping[str, RunRecord], board: Board, latest: RunRecord, words: Words) -> list[str]:
+def _earlier(records: Mapping[str, RunRecord], board: Board, words: Words) -> list[str]:
     """A line for each run that brought lanes which were not measured again: which, and when that was."""
+    created = {job: record.provenance.created for job, record in records.items()}
+    latest = board.pending if board.pending in records else max(created, key=created.__getitem__)
     lines = []
-    for job, record in records.items():
-        created = record.provenance.created
+    for job in created.keys() - {latest}:
         modes = [words.mode(name) for by, name in board.lanes if by == job]
-        if created != latest.provenance.created and modes:
-            lines.append(words("provenance.earlier", modes=", ".join(modes), time=local_time(created)))
-    return lines
+        lines.append(words("provenance.earlier", modes=", ".join(modes), time=local_time(created[job])))
+    return sorted(lines)
 
 
 def _show_starved(record: RunRecord, words: Words) -> None:
