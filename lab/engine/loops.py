@@ -21,7 +21,7 @@ from llvmlite import ir
 from numba import carray, cfunc, njit, types
 from numba.extending import intrinsic, overload
 
-from lab.engine.team import SHARE, SOURCE, Team, asked, place, wait
+from lab.engine.team import SHARE, SOURCE, asked, place, wait
 
 COMPILED: dict[str, Any] = {
     "cache": True,
@@ -273,14 +273,6 @@ def _up_to(positions, size, part, parts):
         share -= positions[n] + 1
         n += 1
     return n
-
-
-def team() -> Team | None:
-    """The threads to share attention among; None where OpenMP is not GNU's."""
-    try:
-        return Team()
-    except LookupError:
-        return None
 
 
 @cache

@@ -8,7 +8,7 @@ LoopedOperators  lab.engine.loops, for the few tokens of a decode step on a CPU,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -21,6 +21,9 @@ from lab.engine.kv import KvPool
 from lab.engine.norm import Residual, RmsNorm, residual
 from lab.engine.rotary import turn_
 from lab.spec.model_shape import ModelShape
+
+if TYPE_CHECKING:
+    from lab.engine.team import Team
 
 Attention = Callable[[int, Tensor], Tensor]
 
@@ -73,10 +76,14 @@ class LoopedOperators:
 
     def __init__(self, shape: ModelShape, turns: Tensor) -> None:
         from lab.engine import loops
+        from lab.engine.team import team
 
         self._loops, self._shape = loops, shape
         self._turns = torch.view_as_real(turns).reshape(len(turns), shape.head_dim).numpy()
-        self._team = loops.team()
+        try:
+            self._team: Team | None = team()
+        except LookupError:  # then attention stays on one core
+            self._team = None
 
     @property
     def cores(self) -> int:
@@ -129,9 +136,8 @@ class LoopedOperators:
             s.heads + s.kv_heads, s.kv_heads, s.head_dim,
         )  # fmt: skip
 
-        def of(
-            layer: int, every: Tensor, _held: object = (places, starts)
-        ) -> None:  # whose addresses are in `rest`
+        # What lies at the addresses in `rest` is held as long as they are used.
+        def of(layer: int, every: Tensor, _held: object = (places, starts)) -> None:
             kept = pool.flat[layer]
             team.run(share, (every.data_ptr(), *every.shape, kept.data_ptr(), *kept.shape, *rest), threads)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import zlib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from llvmlite import ir
@@ -45,6 +46,12 @@ class Team:
         """The share at this address, with these numbers, on each of so many threads, this one among them."""
         numbers = (ctypes.c_ssize_t * (FIRST + len(given)))(*self._calls, *given)
         self._run(share, numbers, threads, 0)
+
+
+@cache
+def team() -> Team:
+    """The one of this process, found once. LookupError as from `Team`."""
+    return Team()
 
 
 def _loaded_openmp() -> str:

@@ -20,7 +20,7 @@ from numba import cfunc, types
 from numba.core import cgutils, config
 from numba.extending import intrinsic
 
-from lab.engine.team import SHARE, SOURCE, Team, asked
+from lab.engine.team import SHARE, SOURCE, asked, team
 
 WORD = 4  # bytes
 ALIGNED = 64  # bytes: where weights may begin
@@ -210,7 +210,7 @@ class Product:
     """x Wᵀ for weights that lie packed at an address: `blocks` of `kind.block` outputs, `steps` words each."""
 
     def __init__(self, kind: Kind, weights: int, blocks: int, steps: int) -> None:
-        self._team, self._share, self._packed = Team(), _share_of(kind).address, (weights, blocks, steps)
+        self._team, self._share, self._packed = team(), _share_of(kind).address, (weights, blocks, steps)
 
     def __call__(self, x: int, out: int, rows: int, threads: int) -> None:
         """From and to addresses: x [rows, steps words], out [rows, blocks × outputs], without gaps."""
@@ -220,7 +220,7 @@ class Product:
 def kind_of(dtype: str) -> Kind:
     """How this CPU multiplies "fp32" or "bf16", compiled. LookupError without wide registers or GNU's OpenMP,
     RuntimeError where numba finds no folder to keep what it compiles."""
-    Team()
+    team()
     if config.CPU_NAME or config.CPU_FEATURES or not config.ENABLE_AVX:
         raise LookupError("numba was told to compile for some other CPU")
     has = binding.get_host_cpu_features()

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from lab.engine.linear import PackedLinear
-from lab.engine.tiles import FP32, PAIRS, WIDENED, Kind, Team, kind_of
+from lab.engine.team import Team
+from lab.engine.tiles import FP32, PAIRS, WIDENED, Kind, kind_of
 
 KINDS = [Kind(FP32, 16), Kind(FP32, 8), Kind(WIDENED, 16), Kind(WIDENED, 8), Kind(PAIRS, 16)]
 DTYPES = {FP32: torch.float32, WIDENED: torch.bfloat16, PAIRS: torch.bfloat16}
