@@ -5,12 +5,14 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.ui.test_browser import (
+    LONG,
     RUN_MS,
     SMALL,
     STAGE,
     address,
     press_run,
     runs_of,
+    unseen,
     visit,
     wait_until_measured,
 )
@@ -57,14 +59,15 @@ def wait_until_replaced(tab, mode, old):
 
 
 def test_settings_keep_their_values_folded_or_not_and_a_hybrid_runs_alone_while_its_mode_fades(visit):
-    tab = visit(SMALL + "&seed=3", viewport=SCREEN)
+    seed = unseen()
+    tab = visit(SMALL + f"&seed={seed}", viewport=SCREEN)
     press_run(tab)
     wait_until_measured(tab)
     before = runs_of(tab)
     for _ in range(2):  # a widget that is folded away has no value in the browser
         open_settings(tab)
         expect(tab.locator(".st-key-requests input")).to_have_value("2")
-        expect(tab.locator(".st-key-seed input")).to_have_value("3")
+        expect(tab.locator(".st-key-seed input")).to_have_value(seed)
         assert tab.locator(".st-key-modes button[aria-pressed='true']").count() == 4
         close_settings(tab)
     open_settings(tab)
@@ -86,7 +89,7 @@ def test_settings_keep_their_values_folded_or_not_and_a_hybrid_runs_alone_while_
 
 
 def test_after_a_reload_the_owner_may_still_cancel_and_the_address_tells_no_secret(visit):
-    tab = visit("?scenario=mixed&requests=12&batch=2&seed=5", viewport=SCREEN)
+    tab = visit(LONG + "&seed=" + unseen(), viewport=SCREEN)
     press_run(tab)
     tab.locator(".st-key-cancel button").wait_for(timeout=RUN_MS)
     secret = tab.evaluate("sessionStorage.getItem('batching-lab-owner')")
