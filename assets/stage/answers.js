@@ -17,5 +17,5 @@ export function tokenName(token, pieces) {
   if (token === null) return "";
   if (!pieces.has(token)) return `#${token}`;
   const text = textOf([token], pieces);
-  return text === "" ? "⏹" : `“${text.replace(/\n/g, "⏎").replace(/\t/g, "⇥").replace(/ /g, "\u00b7")}”`;
+  return text === "" ? "■" : `“${text.replace(/\n/g, "↵").replace(/\t/g, "→").replace(/ /g, "\u00b7")}”`;
 }

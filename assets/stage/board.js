@@ -4,25 +4,28 @@ import { el, setText } from "./dom.js";
 import { NOTHING, duration, laneName, megabytes, percent, speed, times } from "./text.js";
 
 /**
- * Each metric: what it shows (main, and a smaller note) and what its bar's length stands for.
+ * Each metric: the word that it needs, what it shows (main, and a smaller note) and what its bar's length stands for.
  * `m` are a lane's metrics, `plain` those of mode none, if it runs.
  */
 const METRICS = {
   throughput: {
+    word: "throughput",
     main: (m, t) => t("stage.board.tokens_per_s", { speed: speed(m.throughput) }),
     note: (m, t, { plain }) => (plain && plain !== m && m.throughput && plain.throughput ? times(m.throughput / plain.throughput) : ""),
     bar: (m) => m.throughput,
   },
-  ttft_p50: { main: (m) => duration(m.ttft_p50), bar: (m) => m.ttft_p50 },
-  tpot_p50: { main: (m) => duration(m.tpot_p50), bar: (m) => m.tpot_p50 },
+  ttft_p50: { word: "ttft", main: (m) => duration(m.ttft_p50), bar: (m) => m.ttft_p50 },
+  tpot_p50: { word: "tpot", main: (m) => duration(m.tpot_p50), bar: (m) => m.tpot_p50 },
   e2e_p99: {
+    word: "p99",
     main: (m) => duration(m.e2e_p99),
     note: (m, t) => (m.e2e_n && m.e2e_n < 100 ? t("stage.board.max_of", { n: m.e2e_n }) : ""),
     bar: (m) => m.e2e_p99,
   },
-  padding: { main: (m) => percent(m.padding_waste), bar: (m) => m.padding_waste, whole: 1 },
-  straggler: { main: (m) => percent(m.straggler_waste), bar: (m) => m.straggler_waste, whole: 1 },
+  padding: { word: "padding", main: (m) => percent(m.padding_waste), bar: (m) => m.padding_waste, whole: 1 },
+  straggler: { word: "straggler", main: (m) => percent(m.straggler_waste), bar: (m) => m.straggler_waste, whole: 1 },
   kv_peak: {
+    word: "kv",
     main: (m, t, { tokenBytes }) => {
       const [used, reserved] = [m.kv_peak_used, m.kv_peak_reserved].map((tokens) => megabytes(tokens * tokenBytes));
       return m.kv_peak_reserved ? t("stage.board.megabytes", { used, reserved }) : NOTHING;
@@ -47,7 +50,8 @@ export class Board {
       return cell;
     });
     const caption = el("caption", { text: t("stage.board.caption") });
-    this.rows = Object.keys(METRICS).map((key) => this._row(key, lanes, theme, t));
+    const known = Object.keys(METRICS).filter((key) => t.knows(METRICS[key].word));
+    this.rows = known.map((key) => this._row(key, lanes, theme, t));
     const head = el("thead", {}, el("tr", {}, el("th", { text: t("stage.board.corner") }), ...heads));
     const body = el("tbody", {}, ...this.rows.map((row) => row.node));
     this.table.replaceChildren(caption, head, body);

@@ -19,7 +19,7 @@ export function describeCell({ lane, seat, step }, pieces, t) {
   const timing = { ms: number(seconds * 1000), start: start.toFixed(3), rows: lane.columns.rows[run] };
   lines.push(t(lane.columns.cold[run] ? "stage.cell.cold" : "stage.cell.time", timing));
   const dispatch = lane.dispatches.find((d) => d.run === run);
-  lines.push(dispatch ? whyDispatched(lane, dispatch, t) : whyNobodyJoined(lane, run, t));
+  if (t.knows("batch")) lines.push(dispatch ? whyDispatched(lane, dispatch, t) : whyNobodyJoined(lane, run, t));
   return { title, lines };
 }
 
@@ -41,8 +41,9 @@ function rowLines(lane, step, row, pieces, t) {
     padding: c.padded_to[row] - c.fed[row],
     padded_to: c.padded_to[row],
   };
-  if (!c.live[row]) return [t("stage.cell.dead", fields), t("stage.cell.past", fields)];
+  const kept = t.knows("kv") ? [t("stage.cell.past", fields)] : [];
+  if (!c.live[row]) return [t("stage.cell.dead", fields), ...kept];
   const what = t(token === null ? "stage.cell.silent" : "stage.cell.token", fields);
-  if (c.past[row]) return [what, t("stage.cell.past", fields)];
+  if (c.past[row]) return [what, ...kept];
   return [what, t(fields.padding ? "stage.cell.padded" : "stage.cell.prompt", fields)];
 }

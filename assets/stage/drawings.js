@@ -16,6 +16,11 @@ export function vehicleOf(policy) {
   return policy.max_queue_delay === null ? "full" : "timer";
 }
 
+const MODES = { car: "none", full: "static", timer: "dynamic", line: "continuous" };
+
+/** Has the visitor met this rule? `t` is from makeText. */
+export const isMet = (policy, t) => t.knows(MODES[vehicleOf(policy)]);
+
 export class Vehicle {
   /** @param lane LaneData @param {string} colour the mode's */
   constructor(lane, colour) {

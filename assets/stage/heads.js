@@ -1,7 +1,7 @@
 /** The head of each lane: its drawing, name, one-line rule, speed, and how many are done. */
 
 import { el, setAttribute, setText } from "./dom.js";
-import { Vehicle, vehicleOf } from "./drawings.js";
+import { Vehicle, isMet, vehicleOf } from "./drawings.js";
 import { seatsAt, waitingAt } from "./metrics.js";
 import { duration, laneName, speed, times } from "./text.js";
 
@@ -24,7 +24,9 @@ export class Heads {
       const done = el("span", { class: "done" });
       const title = el("span", { class: "title", text: laneName(lane, t) });
       const origin = el("span", { class: "origin", text: origins[i] });
-      const rule = el("span", { class: "rule", text: ruleOf(lane, t) });
+      const met = isMet(lane.policy, t);
+      vehicle.node.classList.toggle("unmet", !met);
+      const rule = el("span", { class: "rule", text: met ? ruleOf(lane, t) : "" });
       const side = el("div", { class: "side" }, vehicle.node, origin);
       const foot = el("div", { class: "foot" }, fast, gain, done);
       const node = el("div", { class: title.textContent.length > LONG_NAME ? "head long" : "head" }, side, title, rule, foot);
@@ -55,8 +57,8 @@ export class Heads {
     const base = numbers[this.items.findIndex(({ lane }) => lane.name === "none")]?.throughput;
     this.items.forEach(({ lane, vehicle, fast, gain, done }, i) => {
       const metrics = numbers[i];
-      setText(fast, metrics.throughput ? t("stage.head.speed", { speed: speed(metrics.throughput) }) : "");
-      setText(gain, base && metrics.throughput && lane.name !== "none" ? times(metrics.throughput / base) : "");
+      setText(fast, metrics.throughput && t.knows("throughput") ? t("stage.head.speed", { speed: speed(metrics.throughput) }) : "");
+      setText(gain, base && metrics.throughput && lane.name !== "none" && t.knows("throughput") ? times(metrics.throughput / base) : "");
       setAttribute(gain, "title", t("stage.head.gain"));
       setText(done, t("stage.head.done", { done: metrics.finished, of: metrics.requests - metrics.refused }));
       vehicle.show(seatsAt(lane, time), windowPart(lane, time));

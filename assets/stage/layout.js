@@ -9,9 +9,10 @@ const SEAT = 1.7; // em: a seat is not drawn higher
  * @param {number} wanted height that the lanes should take together
  * @param {number} em the base font size in pixels
  * @param lanes anything with `rows`, the number of seats
+ * @param {boolean} memory is there a band of KV memory beneath the seats?
  * @returns {{narrow, height, axis, lanes: {head, strip, seats, kv, now, seatHeight}[]}}
  */
-export function layOut(width, wanted, em, lanes) {
+export function layOut(width, wanted, em, lanes, memory = true) {
   const narrow = width < NARROW * em;
   const axis = { h: 1.5 * em };
   const head = narrow ? { w: width, h: 2.9 * em } : { w: 14.5 * em, h: 0 };
@@ -23,7 +24,7 @@ export function layOut(width, wanted, em, lanes) {
   const heights = laneHeights(lanes, wanted - axis.h - lanes.length * gap, em, narrow);
   let y = axis.h;
   const places = lanes.map((lane, i) => {
-    const place = placeLane(lane, { x: strip.x, y: y + above, w: strip.w, h: heights[i] }, em);
+    const place = placeLane(lane, { x: strip.x, y: y + above, w: strip.w, h: heights[i] }, em, memory);
     place.head = narrow ? { x: 0, y, w: width, h: head.h } : { x: 0, y, w: head.w, h: heights[i] };
     place.now = narrow
       ? { x: 0, y: y + above + heights[i], w: width, h: now.h }
@@ -34,8 +35,8 @@ export function layOut(width, wanted, em, lanes) {
   return { narrow, height: y, axis: { x: strip.x, y: 0, w: strip.w, h: axis.h }, lanes: places };
 }
 
-function placeLane(lane, strip, em) {
-  const kvHeight = Math.min(1.2 * em, strip.h * 0.26);
+function placeLane(lane, strip, em, memory) {
+  const kvHeight = memory ? Math.min(1.2 * em, strip.h * 0.26) : 0;
   const seatsHeight = strip.h - kvHeight - 3;
   const seatHeight = Math.min(lane.rows === 1 ? 2.4 * em : SEAT * em, seatsHeight / lane.rows);
   const seats = { x: strip.x, y: strip.y, w: strip.w, h: seatHeight * lane.rows };

@@ -7,10 +7,10 @@ import { paintRow, paintPrompt } from "./tile.js";
 const SAMPLES = [
   ["useful", { kind: USEFUL, useful: 1 }],
   ["prompt", { kind: PREFILL, useful: 1 }],
-  ["padding", { kind: PREFILL, useful: 0.4 }],
-  ["dead", { kind: DEAD, useful: 1 }],
+  ["padding", { kind: PREFILL, useful: 0.4 }, "padding"],
+  ["dead", { kind: DEAD, useful: 1 }, "straggler"],
   ["empty", null],
-];
+]; // name, what is painted, the word that it needs
 
 export class Legend {
   constructor() {
@@ -18,10 +18,11 @@ export class Legend {
   }
 
   build(theme, t) {
-    const items = SAMPLES.map(([name, span]) =>
+    const known = SAMPLES.filter(([, , word]) => !word || t.knows(word));
+    const items = known.map(([name, span]) =>
       el("li", {}, sample(span, theme), el("span", { text: t(`stage.legend.${name}`) })),
     );
-    const memory = ["used", "reserved"].map((name) => {
+    const memory = (t.knows("kv") ? ["used", "reserved"] : []).map((name) => {
       const mark = el("i", { class: `kv ${name}`, "aria-hidden": "true" });
       return el("li", {}, mark, el("span", { text: t(`stage.legend.${name}`) }));
     });
@@ -29,7 +30,8 @@ export class Legend {
     this.order = ["bucket", "urgent"].map((name) =>
       el("li", { hidden: "" }, el("i", { class: `mark ${name}`, "aria-hidden": "true" }), el("span", { text: t(`stage.legend.${name}`) })),
     );
-    this.node.replaceChildren(...items, ...memory, el("li", {}, this.budget.mark, this.budget.text), ...this.order);
+    const budget = el("li", t.knows("kv") ? {} : { hidden: "" }, this.budget.mark, this.budget.text);
+    this.node.replaceChildren(...items, ...memory, budget, ...this.order);
   }
 
   /** What the marks of those who wait mean, where somebody bears them. */

@@ -5,6 +5,7 @@
  *   key       which session this is; two stages on a page have two
  *   language  changes when `text` does
  *   text      {key: string}; see lab/ui/text
+ *   words     [word]: what the visitor has met, such as "kv"; what needs another word is left out; null: all are known
  *   colours   {modes: {name: colour}, other: colour, requests: [colour]}
  *   runs      [{id, url | record, over, situation}]: url of the run's route on this server, or the record so far
  *   lanes     [{run: id, lane: name}]; null: all lanes of the first run
@@ -26,7 +27,7 @@ import { Session } from "./session.js";
 import { Stage } from "./stage.js";
 
 const SESSIONS = new Map(); // key -> Session
-const STAGES = new WeakMap(); // parentElement -> {stage, language, calls}
+const STAGES = new WeakMap(); // parentElement -> {stage, spoken, calls}
 
 export default function mount({ data, parentElement, setTriggerValue, setStateValue }) {
   const key = data.key ?? "stage";
@@ -40,8 +41,9 @@ export default function mount({ data, parentElement, setTriggerValue, setStateVa
   const view = STAGES.get(parentElement) ?? build(parentElement, session);
   STAGES.set(parentElement, view);
   const call = (view.calls += 1);
-  if (view.language !== data.language) view.stage.dress(data.text, data.colours);
-  view.language = data.language;
+  const spoken = `${data.language} ${data.words ?? "all"}`;
+  if (view.spoken !== spoken) view.stage.dress(data.text, data.words ?? null, data.colours);
+  view.spoken = spoken;
   const scale = Number(data.scale ?? 1);
   const size = scale > 1 ? "max(var(--st-base-font-size, 16px), 100vh / 45)" : "var(--st-base-font-size, 16px)"; // grows with a projector
   parentElement.querySelector(".stage").style.fontSize = `calc(${size} * ${scale})`;
@@ -59,7 +61,7 @@ export default function mount({ data, parentElement, setTriggerValue, setStateVa
 function build(parentElement, session) {
   session.counters.mounts += 1;
   globalThis.batchingStage = SESSIONS; // for tests and the curious: what has been counted and measured
-  return { stage: new Stage(parentElement.querySelector(".stage"), session), language: null, calls: 0 };
+  return { stage: new Stage(parentElement.querySelector(".stage"), session), spoken: null, calls: 0 };
 }
 
 function close(parentElement, stage, session) {

@@ -37,19 +37,35 @@ function drawLane(plot, lane, time, theme) {
 
 function trace(plot, series, time) {
   const { pen } = plot;
-  const count = countUpTo(series.times, time);
-  let drawn = -Infinity;
   pen.beginPath();
   pen.moveTo(plot.px(0), plot.py(0));
-  for (let i = 0; i < count; i++) {
-    const x = plot.px(series.times[i]);
-    if (x - drawn < 0.7 && i < count - 1) continue; // several changes in one pixel
-    drawn = x;
-    pen.lineTo(x, plot.py(series.values[i - 1] ?? 0));
-    pen.lineTo(x, plot.py(series.values[i]));
-  }
-  pen.lineTo(plot.px(time), plot.py(series.values[count - 1] ?? 0));
+  for (const [x, value] of corners(series, time, (seconds) => plot.px(seconds))) pen.lineTo(x, plot.py(value));
   pen.stroke();
+}
+
+/**
+ * The corners [x, value] of a step function up to `time`; of the changes within a pixel, the highest and the last.
+ * @param px from seconds to pixels
+ */
+export function corners(series, time, px) {
+  const made = [];
+  const count = countUpTo(series.times, time);
+  let level = 0;
+  let highest = 0;
+  let x = null;
+  for (let i = 0; i < count; i++) {
+    const at = Math.round(px(series.times[i]));
+    if (at !== x) {
+      if (x !== null) made.push([x, highest], [x, level]);
+      made.push([at, level]);
+      highest = level;
+      x = at;
+    }
+    level = series.values[i];
+    highest = Math.max(highest, level);
+  }
+  if (x !== null) made.push([x, highest], [x, level]);
+  return [...made, [px(time), level]];
 }
 
 /** Where the used memory was highest so far: a lane's name stands there. */

@@ -15,7 +15,7 @@ export function drawNow(pen, lane, place, time, look) {
   pen.textAlign = "left";
   write(pen, waitingText(lane, waiting, time, look.t), x, place.y + 0.5 * theme.em, w, small, theme.muted, theme);
   drawChips(pen, lane, lineAt(lane, time), time, place, look);
-  drawGauge(pen, lane, time, { x, y: place.y + 2.85 * theme.em, w }, look, place.h > 4 * theme.em);
+  if (look.t.knows("kv")) drawGauge(pen, lane, time, { x, y: place.y + 2.85 * theme.em, w }, look, place.h > 4 * theme.em);
 }
 
 /** "waits since 0.31 s, the window is 50 ms", for one request. */

@@ -16,7 +16,7 @@ export class Panels {
   constructor(seek, t) {
     this.seek = seek;
     this.open = "answers";
-    this.tabs = ["answers", "reasons"].map((name) =>
+    this.tabs = (t.knows("batch") ? ["answers", "reasons"] : ["answers"]).map((name) =>
       el("button", { type: "button", role: "tab", text: t(`stage.panel.${name}`), onclick: () => this._open(name), "data-tab": name }),
     );
     this.lane = el("select", { "aria-label": t("stage.panel.mode") });

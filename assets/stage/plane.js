@@ -4,9 +4,11 @@ import { Plot } from "./plot.js";
 import { duration, laneName, number } from "./text.js";
 import { logTicks, ticks } from "./ticks.js";
 
-export const LATENCIES = ["ttft_p50", "tpot_p50", "e2e_p99"];
+const LATENCIES = { ttft_p50: "ttft", tpot_p50: "tpot", e2e_p99: "p99" }; // and the word that each needs
 
-/** @param numbers of each lane, from metricsAt @param trailOf mode -> points of earlier settings @param {string} latency one of LATENCIES */
+export const latenciesOf = (t) => Object.keys(LATENCIES).filter((key) => t.knows(LATENCIES[key]));
+
+/** @param numbers of each lane, from metricsAt @param trailOf mode -> points of earlier settings @param {string} latency one of latenciesOf */
 export function drawPlane(canvas, lanes, numbers, latency, trailOf, theme, t) {
   if (!canvas.clientWidth) return;
   const series = lanes.map((lane, i) => {

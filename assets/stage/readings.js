@@ -8,7 +8,7 @@ import { drawMemory } from "./memory.js";
 import { metricsAt } from "./metrics.js";
 import { lastMoment } from "./moments.js";
 import { Panels } from "./panels.js";
-import { LATENCIES, drawPlane } from "./plane.js";
+import { drawPlane, latenciesOf } from "./plane.js";
 import { laneName, moment, speed } from "./text.js";
 import { Transport, select } from "./transport.js";
 import { whatHappened } from "./why.js";
@@ -30,13 +30,14 @@ export class Readings {
     this.board = new Board();
     this.plane = el("canvas", { role: "img", class: "plot", "aria-label": t("stage.plane.alt") });
     this.memory = el("canvas", { role: "img", class: "plot", "aria-label": t("stage.memory.alt") });
-    this.latency = select(LATENCIES, (key) => t(`stage.board.${key}.name`), t("stage.plane.choose"));
+    this.latency = select(latenciesOf(t), (key) => t(`stage.board.${key}.name`), t("stage.plane.choose"));
     this.latency.onchange = () => this.show(performance.now(), null);
     this.panels = new Panels(actions.seek, t);
     const plane = el("figure", {}, this.plane, el("figcaption", { text: t("stage.plane.caption") }), this.latency);
     const memory = el("figure", {}, this.memory, el("figcaption", { text: t("stage.memory.caption") }));
     this.against = new Against();
-    this.score = el("div", { class: "score", "data-guess": t("stage.origin.predicted") }, this.board.node, plane, memory);
+    const charts = [...(t.knows("throughput") ? [plane] : []), ...(t.knows("kv") ? [memory] : [])];
+    this.score = el("div", { class: "score", "data-guess": t("stage.origin.predicted") }, this.board.node, ...charts);
     this.chartsAt = -Infinity;
   }
 

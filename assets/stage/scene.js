@@ -104,7 +104,7 @@ function veil(pen, { strip, now }, width, { theme, pale }) {
 
 /** Where the budget lies within the band. */
 function budgetLine(pen, lane, { kv }, { theme, kvScale }) {
-  if (lane.kvBudget > kvScale) return;
+  if (!kv.h || lane.kvBudget > kvScale) return;
   pen.fillStyle = theme.text;
   for (let x = kv.x; x < kv.x + kv.w; x += 6) {
     pen.fillRect(x, Math.round(kv.y + kv.h * (1 - lane.kvBudget / kvScale)), 3, 1);

@@ -38,10 +38,10 @@ export class Stage {
     this.observer = new ResizeObserver(() => this.fit());
   }
 
-  /** Strings and colours: builds all parts anew. */
-  dress(strings, colours) {
+  /** Strings, words that have been met (null: all), colours: builds all parts anew. */
+  dress(strings, words, colours) {
     this.readings?.destroy();
-    this.t = makeText(strings);
+    this.t = makeText(strings, words);
     this.colours = colours;
     this.theme = null;
     this.lanes = [];
@@ -157,7 +157,7 @@ export class Stage {
     const width = this.root.clientWidth;
     if (!width || !this.theme) return; // in a hidden tab
     const wanted = Math.max(19 * this.theme.em, Math.min(0.52 * window.innerHeight, 44 * this.theme.em));
-    this.layout = layOut(width, wanted, this.theme.em, this.lanes);
+    this.layout = layOut(width, wanted, this.theme.em, this.lanes, this.t.knows("kv"));
     this.root.classList.toggle("narrow", this.layout.narrow);
     this.scene.resize(width, this.lanes.length ? this.layout.height : wanted, this.theme.scale);
     this.readings.heads.place(this.layout.lanes);

@@ -2,11 +2,14 @@
 
 /**
  * A function that looks a string up and fills its {fields} in. An unknown key shows as itself.
- * @param {Object<string, string>} strings
+ * Its `knows` tells whether the one who looks has met a word, such as "kv"; the stage leaves out what needs others.
+ * @param {Object<string, string>} strings @param {?string[]} words that have been met; null: all
  */
-export function makeText(strings) {
-  return (key, fields = {}) =>
+export function makeText(strings, words = null) {
+  const t = (key, fields = {}) =>
     (strings[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => (name in fields ? String(fields[name]) : whole));
+  t.knows = (word) => words === null || words.includes(word);
+  return t;
 }
 
 /** What is undefined is a dash, never 0. */

@@ -131,7 +131,8 @@ function paintSteps(pen, series, end, { from, to, perSecond }, { top, height, fu
     const next = Math.min(last, series.times[i + 1] ?? last);
     const stop = Math.round((next - from) * perSecond);
     if (stop <= x) continue;
-    bar(pen, x, stop, highest);
+    bar(pen, x, x + 1, highest);
+    bar(pen, x + 1, stop, series.values[i]);
     x = stop;
     highest = 0;
   }

@@ -22,6 +22,11 @@ from lab.lesson.scene import Scene
 
 FOLDER = Path(__file__).resolve().parents[2] / "lessons"
 AskedUnit = Literal["s", "ms", "tok/s", "req/s", "n", "%", "x", "MB"]
+Word = Literal[
+    "none", "static", "dynamic", "continuous",
+    "batch", "ttft", "tpot", "e2e", "itl", "p99", "queue",
+    "throughput", "occupancy", "padding", "straggler", "kv", "mbu",
+]  # fmt: skip
 _STRICT = ConfigDict(extra="forbid")
 
 
@@ -63,8 +68,9 @@ class Check:
 @checked(frozen=True, slots=True, config=_STRICT)
 class Step:
     """text: to read. predict: questions about `scene`. run: the scene, then what was predicted, what came, why, and
-    the claims. try: the scene with `knobs` freed. check: short questions. `shows` adds a drawing or a table; for
-    "ladder", `rungs` has the lanes of each ladder, from the bottom up."""
+    the claims. try: the scene with `knobs` freed, and then what there was to see. check: short questions. `shows`
+    adds a drawing or a table; for "ladder", `rungs` has the lanes of each ladder, from the bottom up. `teaches` are
+    the words that its text explains: stage and tables show nothing that needs a word which was not met by then."""
 
     kind: Literal["text", "predict", "run", "try", "check"]
     key: str
@@ -76,11 +82,12 @@ class Step:
     knobs: tuple[Literal["batch", "window", "requests", "rate", "kv"], ...] = ()
     shows: Literal["", "flow", "modes", "curve", "bars", "ladder", "compiles"] = ""
     rungs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    teaches: tuple[Word, ...] = ()
 
     @property
     def sections(self) -> tuple[str, ...]:
         """The keys of the texts that it needs, in the order in which they are read."""
-        why = (f"{self.key}_why",) if self.kind == "run" else ()
+        why = (f"{self.key}_why",) if self.kind in ("run", "try") else ()
         parts: tuple[Question | Claim | Check, ...] = (*self.questions, *self.claims, *self.checks)
         return (self.key, *why, *(part.key for part in parts))
 
@@ -140,6 +147,12 @@ def lesson_named(name: str) -> Lesson:
         if lesson.name == name:
             return lesson
     raise ValueError(f"no lesson {name!r}; there are {', '.join(x.name for x in lessons())}")
+
+
+def met(lesson: Lesson, number: int) -> tuple[Word, ...]:
+    """The words taught before and at this step (counted from 0), the lessons before this one included."""
+    earlier = [step for known in lessons() if known.number < lesson.number for step in known.steps]
+    return tuple(dict.fromkeys(chain.from_iterable(s.teaches for s in [*earlier, *lesson.steps[: number + 1]])))
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import NamedTuple
 
 from lab.analysis.distribution import Summary
@@ -16,9 +16,11 @@ _MS, _PERCENT, _MB = 1e3, 100.0, 1e-6
 
 
 class Row(NamedTuple):
-    """`scale` turns the metric's own unit into the one shown, with `places` decimals; `better` marks the best."""
+    """`word` is what one must have met to read it, see lab.lesson.lesson.Word; "" = none. `scale` turns its own
+    unit into the one shown, with `places` decimals; `better` marks the best."""
 
     key: str
+    word: str
     of: Callable[[LaneMetrics], Value]
     scale: float = 1.0
     places: int = 2
@@ -33,33 +35,39 @@ def rows(base: float | None) -> tuple[Row, ...]:
         return m.throughput / base if base and m.throughput is not None else None
 
     return (
-        Row("throughput", lambda m: m.throughput, places=1, better=max),
-        Row("gain", gain, places=1, better=max),
-        Row("makespan", lambda m: m.makespan, better=min),
-        Row("ttft_p50", lambda m: m.ttft.p50, better=min),
-        Row("ttft_p99", lambda m: m.ttft.p99, better=min, p99_of=lambda m: m.ttft),
-        Row("tpot_mean", lambda m: m.tpot.mean, _MS, 1, min),
-        Row("itl_p99", lambda m: m.itl.p99, _MS, 1, min, lambda m: m.itl),
-        Row("e2e_p50", lambda m: m.e2e.p50, better=min),
-        Row("e2e_p99", lambda m: m.e2e.p99, better=min, p99_of=lambda m: m.e2e),
-        Row("queue_p50", lambda m: m.queue_delay.p50, better=min),
-        Row("occupancy", lambda m: m.slot_occupancy, _PERCENT, 0),
-        Row("straggler", lambda m: m.straggler_waste, _PERCENT, 0, min),
-        Row("padding", lambda m: m.padding_waste, _PERCENT, 0, min),
-        Row("kv_reserved", lambda m: m.kv_peak_reserved_bytes, _MB, 1),
-        Row("kv_used", lambda m: m.kv_peak_used_bytes, _MB, 1),
-        Row("mbu", lambda m: m.mbu, _PERCENT, 0),
-        Row("steps", lambda m: m.steps, places=0),
-        Row("refused", lambda m: m.refused, places=0),
+        Row("throughput", "throughput", lambda m: m.throughput, places=1, better=max),
+        Row("gain", "throughput", gain, places=1, better=max),
+        Row("makespan", "", lambda m: m.makespan, better=min),
+        Row("ttft_p50", "ttft", lambda m: m.ttft.p50, better=min),
+        Row("ttft_p99", "p99", lambda m: m.ttft.p99, better=min, p99_of=lambda m: m.ttft),
+        Row("tpot_mean", "tpot", lambda m: m.tpot.mean, _MS, 1, min),
+        Row("itl_p99", "itl", lambda m: m.itl.p99, _MS, 1, min, lambda m: m.itl),
+        Row("e2e_p50", "e2e", lambda m: m.e2e.p50, better=min),
+        Row("e2e_p99", "p99", lambda m: m.e2e.p99, better=min, p99_of=lambda m: m.e2e),
+        Row("queue_p50", "queue", lambda m: m.queue_delay.p50, better=min),
+        Row("occupancy", "occupancy", lambda m: m.slot_occupancy, _PERCENT, 0),
+        Row("straggler", "straggler", lambda m: m.straggler_waste, _PERCENT, 0, min),
+        Row("padding", "padding", lambda m: m.padding_waste, _PERCENT, 0, min),
+        Row("kv_reserved", "kv", lambda m: m.kv_peak_reserved_bytes, _MB, 1),
+        Row("kv_used", "kv", lambda m: m.kv_peak_used_bytes, _MB, 1),
+        Row("mbu", "mbu", lambda m: m.mbu, _PERCENT, 0),
+        Row("steps", "", lambda m: m.steps, places=0),
+        Row("refused", "kv", lambda m: m.refused, places=0),
     )
 
 
-def score_table(metrics: Sequence[LaneMetrics], words: Words) -> str:
-    """HTML. What is undefined is a dash, never 0; a p99 of fewer than 100 samples says that it is their maximum."""
+def score_table(metrics: Sequence[LaneMetrics], words: Words, known: Container[str] | None = None) -> str:
+    """HTML. Only rows whose word is among the `known`, if that is given. What is undefined is a dash, never 0; a
+    p99 of fewer than 100 samples says that it is their maximum."""
     base = next((m.throughput for m in metrics if m.lane == "none"), None)
     head = ["", *(with_swatch(m.lane, mode_colour(m.lane)) for m in metrics)]
     beside_the_point = {"gain": base is None, "refused": not any(m.refused for m in metrics)}
-    made = [_cells(row, metrics, words) for row in rows(base) if not beside_the_point.get(row.key)]
+    shown = [
+        r
+        for r in rows(base)
+        if not beside_the_point.get(r.key) and (known is None or not r.word or r.word in known)
+    ]
+    made = [_cells(row, metrics, words) for row in shown]
     return table(head, made, kind="score", caption=words("score.tab"))
 
 

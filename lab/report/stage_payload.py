@@ -55,6 +55,7 @@ def stage_payload(
     autoplay: bool = False,
     fresh: bool = False,
     scale: float = 1.0,
+    words: Sequence[str] | None = None,
     key: str = "stage",
 ) -> dict[str, Any]:
     """The component's `data`; its shape is said in assets/stage/main.js.
@@ -66,6 +67,7 @@ def stage_payload(
     owner     who this tab is: kept by the tab over a reload
     fresh     what was shown before goes at once, not only when the lanes to show have begun
     scale     of its letters: more than 1 for a projector
+    words     that whoever looks has met (lab.lesson.lesson.Word): it shows nothing that needs another; None: all
     key       two stages on a page have two
     """
     items = [{"name": k.name, "stops": list(k.stops), "value": k.value, "lanes": list(k.lanes)} for k in knobs]
@@ -73,6 +75,7 @@ def stage_payload(
         "key": key,
         "language": language,
         "text": stage_texts(language),
+        "words": None if words is None else list(words),
         "colours": {"modes": MODES, "other": OTHER_MODE, "requests": list(REQUESTS)},
         "runs": [_source(source) for source in sources],
         "lanes": None if lanes is None else [{"run": run, "lane": lane} for run, lane in lanes],

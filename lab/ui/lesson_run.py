@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 
 import streamlit as st
 
 from lab.analysis.metrics import lane_metrics
+from lab.lesson.lesson import Word
 from lab.lesson.recorded import recorded_scene
 from lab.lesson.scene import Scene
 from lab.report.markup import as_typed
@@ -30,11 +32,17 @@ TOO_EARLY = "lesson_too_early"  # in the session: a run was asked for, and a gue
 
 
 def show_scene(
-    name: str, scene: Scene, words: Words, *, recorded: bool = True, unguessed: bool = False
+    name: str,
+    scene: Scene,
+    words: Words,
+    *,
+    known: Sequence[Word],
+    recorded: bool = True,
+    unguessed: bool = False,
 ) -> RunRecord | None:
     """Buttons and stage; the run to speak about, once there is one. `name` is the place that the run is kept under;
-    `recorded`: a run of it ships with the lab and may be shown in place of an own one; `unguessed`: a guess is
-    missing, so that the buttons only say so."""
+    `known`: the words that the stage may use; `recorded`: a run of it ships with the lab and may be shown in place
+    of an own one; `unguessed`: a guess is missing, so that the buttons only say so."""
     spec = scene.spec()
     board = _look_after(name, words)
     going = [job for job in board.jobs if (look := device().look(job)) is not None and not look.state.over]
@@ -52,7 +60,7 @@ def show_scene(
         show_progress(job, words)
     if not going and record is None:
         show_engine(words, spec, afresh=True)
-    _mount(name, spec, board if going else Board(), record, words)
+    _mount(name, spec, board if going else Board(), record, words, known)
     if record is not None:
         with st.container(key="origin"):
             st.text(provenance_line(record, [lane_metrics(record, lane) for lane in record.lanes], words))
@@ -114,7 +122,9 @@ def _record_of(name: str, recorded: bool) -> RunRecord | None:
     return own
 
 
-def _mount(name: str, spec: RunSpec, board: Board, record: RunRecord | None, words: Words) -> None:
+def _mount(
+    name: str, spec: RunSpec, board: Board, record: RunRecord | None, words: Words, known: Sequence[Word]
+) -> None:
     """One stage, whatever it shows. Only runs of one place, measured here, stand on one curve."""
     sources = [Source(job, situation=name) for job in board.jobs]
     lanes = board.lanes
@@ -130,6 +140,7 @@ def _mount(name: str, spec: RunSpec, board: Board, record: RunRecord | None, wor
             expected=(expected_of(board) if board.lanes else spec) if record is None else None,
             fresh=True,
             scale=stage_scale(),
+            words=known,
             key=KEY,
         )
     )

@@ -9,7 +9,7 @@ import streamlit as st
 from lab.analysis.metrics import lane_metrics
 from lab.lesson.expression import unit
 from lab.lesson.judge import grade, judge
-from lab.lesson.lesson import Claim, Lesson, Question, Step, scenes
+from lab.lesson.lesson import Claim, Lesson, Question, Step, Word, met, scenes
 from lab.lesson.numbers import figures, written
 from lab.lesson.scene import Scene
 from lab.lesson.text import LessonText, filled, placeholders
@@ -44,6 +44,10 @@ def show_step(lesson: Lesson, number: int, text: LessonText, words: Words) -> No
 
 def _said(lesson: Lesson, step: Step, text: LessonText, key: str) -> str:
     return filled(text.sections[key].body, visit().runs(), step.scene, lesson.claims_by_key)
+
+
+def _met(lesson: Lesson, step: Step) -> tuple[Word, ...]:
+    return met(lesson, lesson.steps.index(step))
 
 
 def _read(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
@@ -122,7 +126,8 @@ def _run(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
     unguessed = bool(missing) and (lesson.name, step.key) not in visit().revealed
     if unguessed:
         _ask_to_guess(lesson, step, missing, text, words)
-    ran = show_scene(step.scene, scenes()[step.scene], words, unguessed=unguessed) is not None
+    scene = scenes()[step.scene]
+    ran = show_scene(step.scene, scene, words, known=_met(lesson, step), unguessed=unguessed) is not None
     if step.shows == "flow":
         show_flow(words)
     if not ran or unguessed:
@@ -172,7 +177,8 @@ def _compare(lesson: Lesson, step: Step, asked: list[Question], text: LessonText
         sentence = words(key, heading=section.heading, said=said, came=came)
         if found.factor is not None and not found.right:
             sentence += " " + words("lesson.factor", factor=figures(found.factor))
-        (st.success if found.right else st.warning)(sentence, icon="🎯" if found.right else "📏")
+        show, icon = (st.success, "target") if found.right else (st.warning, "straighten")
+        show(sentence, icon=f":material/{icon}:")
 
 
 def _claims(step: Step, text: LessonText, words: Words) -> None:
@@ -182,7 +188,9 @@ def _claims(step: Step, text: LessonText, words: Words) -> None:
         if verdict is None:
             continue
         section = text.sections[claim.key]
-        came = written(verdict.found, unit(claim.measure))
+        came = _plain(verdict.found, claim)
+        if unit(claim.measure) == "x":
+            came = words("lesson.ratio", n=came)
         where = words("lesson.here" if visit().has_run(claim.measure, step.scene) else "lesson.recorded_there")
         said = {"claim": section.heading, "where": where, "came": came, "bound": _bound(claim, words)}
         if verdict.held:
@@ -191,9 +199,15 @@ def _claims(step: Step, text: LessonText, words: Words) -> None:
             st.markdown(words("lesson.not_held", why=section.body, **said))
 
 
+def _plain(value: float, claim: Claim) -> str:
+    """The claim's number; a ratio as a mere number, for its heading says of what."""
+    of = unit(claim.measure)
+    return f"{float(f'{value:.3g}'):g}" if of == "x" else written(value, of)
+
+
 def _bound(claim: Claim, words: Words) -> str:
     """What the claim expects of its number."""
-    least, most = (None if x is None else written(x, unit(claim.measure)) for x in (claim.least, claim.most))
+    least, most = (None if x is None else _plain(x, claim) for x in (claim.least, claim.most))
     if least is not None and most is not None:
         return words("lesson.bound.exactly" if least == most else "lesson.bound.both", least=least, most=most)
     return words("lesson.bound.most", most=most) if least is None else words("lesson.bound.least", least=least)
@@ -201,10 +215,13 @@ def _bound(claim: Claim, words: Words) -> str:
 
 def _try(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
     st.markdown(_said(lesson, step, text, step.key))
-    scene = _with_knobs(step, scenes()[step.scene], words)
-    record = show_scene(f"try {step.scene}", scene, words, recorded=False)
+    scene, known = _with_knobs(step, scenes()[step.scene], words), _met(lesson, step)
+    record = show_scene(f"try {step.scene}", scene, words, known=known, recorded=False)
     if record is not None:
-        st.html(score_table([lane_metrics(record, lane) for lane in record.lanes], words))
+        st.html(score_table([lane_metrics(record, lane) for lane in record.lanes], words, known))
+        why = f"{step.key}_why"
+        st.markdown(f"#### {text.sections[why].heading}")
+        st.markdown(_said(lesson, step, text, why))
 
 
 def _with_knobs(step: Step, scene: Scene, words: Words) -> Scene:

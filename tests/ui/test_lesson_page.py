@@ -139,10 +139,10 @@ def test_a_recorded_run_is_called_so_beside_the_guess_the_text_and_the_claims(le
 @pytest.mark.parametrize(
     ("least", "most", "en"),
     [
-        (4, 4, "exactly ×4 expected"),
-        (1.5, None, "at least ×1.50 expected"),
-        (None, 2, "at most ×2 expected"),
-        (0.85, 1.15, "between ×0.850 and ×1.15 expected"),
+        (4, 4, "exactly 4 expected"),
+        (1.5, None, "at least 1.5 expected"),
+        (None, 2, "at most 2 expected"),
+        (0.85, 1.15, "between 0.85 and 1.15 expected"),
     ],
 )
 def test_a_claim_says_what_it_expects_of_its_number(least, most, en):
