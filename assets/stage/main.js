@@ -6,7 +6,7 @@
  *   language  changes when `text` does
  *   text      {key: string}; see lab/ui/text
  *   words     [word]: what the visitor has met, such as "kv"; what needs another word is left out; null: all are known
- *   colours   {modes: {name: colour}, other: colour, requests: [colour]}
+ *   colours   {modes: {name: colour}, others: [colour], requests: [colour]}
  *   runs      [{id, url | record, over, situation}]: url of the run's route on this server, or the record so far
  *   lanes     [{run: id, lane: name}]; null: all lanes of the first run
  *   knobs     {revision, items: [{name, stops, value, lanes: [mode]}]} or null

@@ -65,7 +65,7 @@ export class Plot {
     const { pen, small } = this;
     const wide = pen.measureText(text).width;
     const sides = [x + 8, x - 8 - wide];
-    const places = [0, -1, 1, -2, 2].flatMap((line) => sides.map((left) => ({ x: left, y: y + line * small * 1.1, w: wide })));
+    const places = [0, -1, 1, -2, 2, -3, 3, -4, 4].flatMap((line) => sides.map((left) => ({ x: left, y: y + line * small * 1.1, w: wide })));
     const place = places.find((one) => this._free(one)) ?? places[0];
     this.labels.push(place);
     pen.textAlign = "left";

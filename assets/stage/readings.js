@@ -13,6 +13,7 @@ import { laneName, moment, speed } from "./text.js";
 import { Transport, select } from "./transport.js";
 import { whatHappened } from "./why.js";
 
+const BESIDE_CHARTS = 4; // lanes: a board of more has a row of its own
 const CHARTS_EVERY = 330; // milliseconds between two drawings of charts and answers while time goes by
 
 export class Readings {
@@ -51,6 +52,7 @@ export class Readings {
     const kinds = shown.map(({ run }) => run.head.provenance.kind);
     this.heads.build(this.lanes, kinds.map((kind) => (kind === "measured" ? "" : t(`stage.origin.${kind}`))), theme, t);
     this.board.build(this.lanes, theme, t);
+    this.score.classList.toggle("many", this.lanes.length > BESIDE_CHARTS);
     this.panels.build(this.lanes, theme, t);
     this.overviewKey = null;
   }

@@ -115,6 +115,7 @@ export class Stage {
   }
 
   _buildLanes() {
+    this.theme.tellApart(this.lanes.map((lane) => lane.name));
     this.kvScale = kvScaleOf(this.lanes);
     this.legend.showBudget(this.lanes.some((lane) => lane.kvBudget > this.kvScale), this.t);
     this.legend.showOrder(this.lanes);

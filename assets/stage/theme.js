@@ -34,13 +34,27 @@ export function readTheme(element, colours) {
     faint: mix(text, background, 0.16),
     em: parseFloat(style.fontSize) || 16,
     family: style.fontFamily || "sans-serif",
-    modeColour: (name) => colours.modes[name.split(" ")[0]] ?? colours.other, // a hybrid's is its mode's
+    ...laneColours(colours),
     tint: cycle(colours.requests),
     pale: mixed(dark ? 0.4 : 0.45), // under a texture
     prompt: dark ? mixed(0.55) : cycle(colours.requests), // within a thick edge
     mark,
     textures: makeTextures(mark, scale),
     scale,
+  };
+}
+
+/** A hybrid's colour is its mode's; lanes that bear no mode's name get others, in the order in which they are shown. */
+function laneColours({ modes, others }) {
+  const given = new Map();
+  const ofMode = (name) => modes[name.split(" ")[0]];
+  return {
+    /** @param names of all lanes that are shown together */
+    tellApart(names) {
+      given.clear();
+      for (const name of names) if (!ofMode(name) && !given.has(name)) given.set(name, others[given.size % others.length]);
+    },
+    modeColour: (name) => ofMode(name) ?? given.get(name) ?? others[0],
   };
 }
 

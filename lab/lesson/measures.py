@@ -154,6 +154,7 @@ LIST: Mapping[str, tuple[Unit, Callable[[RunRecord], Number]]] = {
     "longest_answer": ("n", lambda r: max(_outputs(r))),
     "shortest_answer": ("n", lambda r: min(_outputs(r))),
     "mean_answer": ("n", lambda r: mean(_outputs(r))),
+    "shortest_prompt": ("n", lambda r: min(q.prompt_tokens for q in r.workload.requests)),
     "longest_prompt": ("n", lambda r: max(q.prompt_tokens for q in r.workload.requests)),
     "mean_prompt": ("n", lambda r: mean(q.prompt_tokens for q in r.workload.requests)),
     "span": ("s", lambda r: max(q.arrival for q in r.workload.requests)),

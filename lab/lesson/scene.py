@@ -13,7 +13,7 @@ from lab.scheduling.order import Order
 from lab.scheduling.policy import Policy, mode
 from lab.workload.closed_loop import closed_loop
 from lab.workload.priorities import with_urgent
-from lab.workload.prompts import shipped_lines
+from lab.workload.prompts import shipped_texts
 from lab.workload.request import Request, Workload
 from lab.workload.scenarios import build
 
@@ -125,13 +125,13 @@ class Scene:
 
 def _streamed(streams: tuple[Stream, ...]) -> Workload:
     rows = sorted(((s.first + i * s.every, n, s) for n, s in enumerate(streams) for i in range(s.count)), key=_when)
-    questions = shipped_lines("questions")
+    beginnings = shipped_texts()
     made = (
         Request(
             i,
             round(arrival, 6),
             s.answer,
-            prompt=questions[i % len(questions)],
+            prompt=beginnings[i % len(beginnings)],
             prompt_length=s.prompt,
             output_tokens=s.answer,
             priority=s.priority,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lab.analysis.distribution import Summary
 from lab.analysis.metrics import LaneMetrics
 from lab.report.markup import Html, explained, html, table, with_swatch
-from lab.report.palette import mode_colour
+from lab.report.palette import lane_colours
 from lab.report.words import Words
 
 Value = float | None
@@ -60,7 +60,7 @@ def score_table(metrics: Sequence[LaneMetrics], words: Words, known: Container[s
     """HTML. Only rows whose word is among the `known`, if that is given. What is undefined is a dash, never 0; a
     p99 of fewer than 100 samples says that it is their maximum."""
     base = next((m.throughput for m in metrics if m.lane == "none"), None)
-    head = ["", *(with_swatch(m.lane, mode_colour(m.lane)) for m in metrics)]
+    head = ["", *(with_swatch(lane, colour) for lane, colour in lane_colours(m.lane for m in metrics).items())]
     beside_the_point = {"gain": base is None, "refused": not any(m.refused for m in metrics)}
     shown = [
         r

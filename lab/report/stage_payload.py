@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lab.report.palette import MODES, OTHER_MODE, REQUESTS
+from lab.report.palette import MODES, OTHERS, REQUESTS
 from lab.report.stage_data import expected as expected_lanes
 from lab.report.stage_data import whole
 from lab.report.words import Language, texts
@@ -76,7 +76,7 @@ def stage_payload(
         "language": language,
         "text": stage_texts(language),
         "words": None if words is None else list(words),
-        "colours": {"modes": MODES, "other": OTHER_MODE, "requests": list(REQUESTS)},
+        "colours": {"modes": MODES, "others": list(OTHERS), "requests": list(REQUESTS)},
         "runs": [_source(source) for source in sources],
         "lanes": None if lanes is None else [{"run": run, "lane": lane} for run, lane in lanes],
         "knobs": {"revision": revision, "items": items} if items else None,

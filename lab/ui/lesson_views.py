@@ -18,7 +18,7 @@ from lab.lesson.numbers import written
 from lab.lesson.text import filled
 from lab.report.charts.rates import RateRun, rate_chart
 from lab.report.markup import Html, as_typed, html, table, with_swatch
-from lab.report.palette import mode_colour
+from lab.report.palette import lane_colours, mode_colour
 from lab.report.provenance import day_of
 from lab.report.words import Words
 from lab.run.calibration import Calibration, shipped
@@ -62,7 +62,8 @@ def _bars(step: Step, words: Words) -> str:
     record = visit().runs()[step.scene].record
     found = [(lane.name, see(record, lane.name).metrics.throughput or 0.0) for lane in record.lanes]
     most = max(value for _, value in found)
-    rows = [[with_swatch(name, mode_colour(name)), _bar(value / most, mode_colour(name)), written(value, "tok/s")]
+    colours = lane_colours(name for name, _ in found)
+    rows = [[with_swatch(name, colours[name]), _bar(value / most, colours[name]), written(value, "tok/s")]
             for name, value in found]  # fmt: skip
     name = words("score.throughput.name")
     return table(["", name, ""], rows, kind="bars", caption=name)

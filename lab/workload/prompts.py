@@ -29,9 +29,19 @@ def shipped_lines(name: str) -> tuple[str, ...]:
 @cache
 def shipped_passages() -> tuple[str, ...]:
     """Short texts, each under the task that the model is given with it."""
+    return tuple(f"{p['task']}\n\n{p['text'].strip()}" for p in _passages())
+
+
+@cache
+def shipped_texts() -> tuple[str, ...]:
+    """The same texts without their tasks: wherever one is cut, a model goes on in the same vein."""
+    return tuple(p["text"].strip() for p in _passages())
+
+
+def _passages() -> list[dict[str, str]]:
     with (FOLDER / "passages.toml").open("rb") as file:
-        passages = tomllib.load(file)["passage"]
-    return tuple(f"{p['task']}\n\n{p['text'].strip()}" for p in passages)
+        passages: list[dict[str, str]] = tomllib.load(file)["passage"]
+    return passages
 
 
 def texts_and_questions() -> tuple[str, ...]:
@@ -47,8 +57,8 @@ def draw(pool: Sequence[str], count: int, rng: np.random.Generator) -> tuple[str
 
 
 def continued(opening: str) -> str:
-    """The opening, and then all passages that are not the opening itself: some 1,500 tokens of plain English."""
-    return "\n\n".join((opening, *(text for text in shipped_passages() if text != opening)))
+    """The opening, and then all texts that are not the opening itself: some 1,500 tokens of plain English."""
+    return "\n\n".join((opening, *(text for text in shipped_texts() if text != opening)))
 
 
 def clean_prompts(lines: Iterable[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import pytest
 
 from lab.engine.scripted import ScriptedExecutor
 from lab.report.palette import MODES as MODE_COLOURS
-from lab.report.palette import OTHER_MODE, REQUESTS
+from lab.report.palette import OTHERS, REQUESTS
 from lab.report.stage_data import whole
 from lab.report.words import texts
 from lab.run.group import Home
@@ -117,7 +117,7 @@ def four(batch: int = 8, window: float = 0.15) -> list[Policy]:
 def stage_data(record: RunRecord | None, language: str = "en", **more) -> dict:
     """The component's `data`, as a page would send it."""
     runs = [] if record is None else [{"id": "demo", "record": whole(record), "situation": "demo"}]
-    colours = {"modes": MODE_COLOURS, "other": OTHER_MODE, "requests": list(REQUESTS)}
+    colours = {"modes": MODE_COLOURS, "others": list(OTHERS), "requests": list(REQUESTS)}
     data = {"key": "stage", "language": language, "text": dict(texts(language)), "colours": colours, "runs": runs}
     return json.loads(json.dumps(data | {"lanes": None, "knobs": None, "autoplay": False} | more))
 
