@@ -11,12 +11,14 @@ from lab.lesson.numbers import SCALES
 
 
 class Grade(NamedTuple):
-    """`actual` in the question's unit, or the number of the right choice from 0. `factor` ≥ 1: how far a guessed
-    number lies off, the larger ÷ the smaller; None for a choice, or where one of the two is not above 0."""
+    """`actual` in the question's unit; `choice` is the number of the right choice from 0, None where a number was
+    asked for. `factor` ≥ 1: how far a guessed number lies off, the larger ÷ the smaller; None for a choice, or
+    where one of the two is not above 0."""
 
     right: bool
     actual: float
-    factor: float | None
+    choice: int | None = None
+    factor: float | None = None
 
 
 NEAR = 1.25  # a guessed number this near counts as right
@@ -30,9 +32,9 @@ def grade(question: Question, guess: float, runs: Runs, here: str) -> Grade | No
     actual = found / SCALES[question.unit]
     if question.edges:
         band = bisect_right(question.edges, actual)
-        return Grade(int(guess) == band, band, None)
+        return Grade(int(guess) == band, actual, choice=band)
     factor = max(guess, actual) / min(guess, actual) if guess > 0 and actual > 0 else None
-    return Grade(guess == actual if factor is None else factor <= NEAR, actual, factor)
+    return Grade(guess == actual if factor is None else factor <= NEAR, actual, factor=factor)
 
 
 class Verdict(NamedTuple):

@@ -48,7 +48,7 @@ def show_scene(
     going = [job for job in board.jobs if (look := device().look(job)) is not None and not look.state.over]
     if not going and board.lanes:
         _keep(name, board)
-    record = None if going else _record_of(name, recorded)
+    record = None if going or unguessed else _record_of(name, recorded)  # it would tell what is to be guessed
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         offer = recorded and not going and recorded_scene(name) is not None
         _buttons(name, spec, words, offer=offer, going=bool(going), unguessed=unguessed)

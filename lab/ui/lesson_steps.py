@@ -167,10 +167,14 @@ def _compare(lesson: Lesson, step: Step, asked: list[Question], text: LessonText
         guess, section = visit().guess(lesson, question), text.sections[question.key]
         if guess is None or (found := grade(question, guess, visit().runs(), step.scene)) is None:
             continue
-        if question.edges:
-            said, came = section.choices[int(guess)], section.choices[int(found.actual)]
+        name = "" if question.unit == "n" else f" {words(f'lesson.unit.{_UNIT_KEYS[question.unit]}')}"
+        if found.choice is not None:
+            said = section.choices[int(guess)]
+            number = (
+                f"{found.actual:.4g}"  # a digit more than elsewhere: it may lie close to the border of two choices
+            )
+            came = f"{section.choices[found.choice]} ({f'×{number}' if question.unit == 'x' else number + name})"
         else:
-            name = "" if question.unit == "n" else f" {words(f'lesson.unit.{_UNIT_KEYS[question.unit]}')}"
             said, came = f"{figures(guess)}{name}", f"{figures(found.actual)}{name}"
         own = visit().has_run(question.measure, step.scene)
         key = "lesson.compared" if own else "lesson.compared_recorded"

@@ -123,16 +123,16 @@ def test_the_unit_of_a_result_follows_from_its_parts(text, expected):
 
 def test_a_number_is_graded_by_the_factor_it_is_off(runs):
     question = Question("q", "bus.makespan", unit="ms")
-    assert grade(question, 400, runs, "here") == (True, pytest.approx(400), pytest.approx(1.0))
-    assert grade(question, 100, runs, "here") == (False, pytest.approx(400), pytest.approx(4.0))
+    assert grade(question, 400, runs, "here") == (True, pytest.approx(400), None, pytest.approx(1.0))
+    assert grade(question, 100, runs, "here") == (False, pytest.approx(400), None, pytest.approx(4.0))
     assert grade(question, 1600, runs, "here").factor == pytest.approx(4.0)
-    assert grade(question, -5, runs, "here") == (False, pytest.approx(400), None)
+    assert grade(question, -5, runs, "here") == (False, pytest.approx(400), None, None)
 
 
 @pytest.mark.parametrize(("guess", "right"), [(0, False), (1, True), (2, False)])
 def test_a_choice_is_graded_by_the_band_that_the_run_fell_into(runs, guess, right):
     question = Question("q", "alone.steps / bus.steps", edges=(1.5, 3))
-    assert grade(question, guess, runs, "here") == (right, 1, None)
+    assert grade(question, guess, runs, "here") == (right, pytest.approx(2), 1, None)
 
 
 def test_the_same_guess_is_right_on_one_machine_and_wrong_on_another():

@@ -225,3 +225,16 @@ def test_an_old_run_leaves_the_stage_as_soon_as_a_new_one_is_asked_for(lesson):
     stage = on_stage(at)
     assert stage["fresh"]
     assert old["id"] not in [run["id"] for run in stage["runs"]]
+
+
+def test_a_run_made_before_is_not_shown_as_long_as_a_guess_about_it_is_missing(lesson, wait_for):
+    at = ran(lesson(RUN).button(key="reveal").click().run(), wait_for)
+    own = on_stage(at)["runs"]
+    asking = lesson_named("half-truths")
+    at.query_params["lesson"] = asking.name
+    at.query_params["step"] = str([step.key for step in asking.steps].index("watch_idle") + 1)
+    at.run()
+    assert on_stage(at)["runs"] == []
+    at.button(key="reveal").click().run()
+    assert on_stage(at)["runs"] == own
+    assert at.button(key="lesson_run").label == EN("lesson.run_again")
