@@ -11,15 +11,16 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from lab.lesson.expression import Runs, Taken, names
-from lab.lesson.lesson import Lesson, Question, lessons, scenes
+from lab.lesson.lesson import Lesson, Question, Step, lessons, scenes
 from lab.lesson.recorded import recorded_runs
+from lab.lesson.text import LessonText, filled
 from lab.run.record import RunRecord
 from lab.ui.board import Board
 
 
 @dataclass(slots=True)
 class Visit:
-    """Boards and records by place: a scene's name, or "try NAME" for a scene with knobs that were moved.
+    """Boards and records by place: a scene's name, or "try LESSON STEP" for a scene with knobs that were moved.
 
     guesses    by the lesson's name and the question's key
     recorded   scenes whose recorded run the visitor asked for
@@ -44,6 +45,11 @@ class Visit:
         """The visitor's own run of every scene, where there is one; else the recorded one."""
         own = {name: Taken(scene, self.records[name]) for name, scene in scenes().items() if name in self.records}
         return {**recorded_runs(), **own}
+
+
+def said(lesson: Lesson, step: Step, text: LessonText, key: str) -> str:
+    """A section with the visitor's numbers."""
+    return filled(text.sections[key].body, visit().runs(), step.scene, lesson.claims_by_key)
 
 
 def visit() -> Visit:

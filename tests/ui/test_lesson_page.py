@@ -12,7 +12,7 @@ from lab.lesson.text import lesson_text
 from lab.report.words import Words
 from lab.run.line import State
 from lab.ui.device import device as the_device
-from lab.ui.lesson_steps import _bound
+from lab.ui.lesson_claims import bound
 
 EN, ZH = Words("en"), Words("zh")
 LESSON = lesson_named("one-at-a-time")
@@ -57,8 +57,8 @@ def guess(at):
 
 
 def job_of(at):
-    [job] = {board.pending for board in at.session_state["lessons"].boards.values() if board.pending}
-    return job
+    """Of what was asked for last."""
+    return [board.pending for board in at.session_state["lessons"].boards.values() if board.pending][-1]
 
 
 def ran(at, wait_for):
@@ -147,8 +147,8 @@ def test_a_recorded_run_is_called_so_beside_the_guess_the_text_and_the_claims(le
 )
 def test_a_claim_says_what_it_expects_of_its_number(least, most, en):
     measure = "alone.steps / together.steps"
-    assert _bound(Claim("quarter", measure, least=least, most=most), EN) == en
-    assert _bound(Claim("quarter", measure, least=least, most=most), ZH)
+    assert bound(Claim("quarter", measure, least=least, most=most), EN) == en
+    assert bound(Claim("quarter", measure, least=least, most=most), ZH)
 
 
 def test_the_comparison_of_the_modes_says_where_its_numbers_are_from():
@@ -238,3 +238,16 @@ def test_a_run_made_before_is_not_shown_as_long_as_a_guess_about_it_is_missing(l
     at.button(key="reveal").click().run()
     assert on_stage(at)["runs"] == own
     assert at.button(key="lesson_run").label == EN("lesson.run_again")
+
+
+def test_two_lessons_that_free_the_same_scene_keep_their_tries_apart(lesson, wait_for):
+    at = lesson(1)
+    for name in ("load", "batch-size"):
+        trying = lesson_named(name)
+        at.query_params["lesson"] = name
+        at.query_params["step"] = str([step.kind for step in trying.steps].index("try") + 1)
+        at.run()
+        assert on_stage(at)["runs"] == []
+        assert not at.exception
+        ran(at, wait_for)
+        assert lesson_text(trying.folder, "en").sections["more_why"].body[:40] in said(at)
