@@ -60,10 +60,8 @@ def score_table(metrics: Sequence[LaneMetrics], words: Words, known: Container[s
     """HTML. Only rows whose word is among the `known`, if that is given. What is undefined is a dash, never 0; a
     p99 of fewer than 100 samples says that it is their maximum."""
     base = next((m.throughput for m in metrics if m.lane == "none"), None)
-    head = [
-        "",
-        *(with_swatch(words.mode(lane), colour) for lane, colour in lane_colours(m.lane for m in metrics).items()),
-    ]
+    colours = lane_colours(m.lane for m in metrics)
+    head = ["", *(with_swatch(words.mode(lane), colour) for lane, colour in colours.items())]
     beside_the_point = {"gain": base is None, "refused": not any(m.refused for m in metrics)}
     shown = [
         r

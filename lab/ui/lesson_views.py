@@ -63,8 +63,10 @@ def _bars(step: Step, words: Words) -> str:
     found = [(lane.name, see(record, lane.name).metrics.throughput or 0.0) for lane in record.lanes]
     most = max(value for _, value in found)
     colours = lane_colours(name for name, _ in found)
-    rows = [[with_swatch(words.mode(name), colours[name]), _bar(value / most, colours[name]), written(value, "tok/s")]
-            for name, value in found]  # fmt: skip
+    rows = [
+        [with_swatch(words.mode(name), colours[name]), _bar(value / most, colours[name]), written(value, "tok/s")]
+        for name, value in found
+    ]
     name = words("score.throughput.name")
     return table(["", name, ""], rows, kind="bars", caption=name)
 
@@ -88,11 +90,10 @@ def _ladder(rungs: tuple[Rung, ...], most: float, caption: str, words: Words) ->
     rows = []
     for below, rung in zip((None, *rungs), rungs, strict=False):
         kept = min(rung.throughput, below.throughput if below else 0.0)
-        bar = _added_bar(kept / most, (rung.throughput - kept) / most, mode_colour(rung.lane))
+        colour = mode_colour(rung.lane)
+        bar = _added_bar(kept / most, (rung.throughput - kept) / most, colour)
         cells = [Html(f"{bar}{html(written(rung.throughput, 'tok/s'))}"), written(rung.gained, "x")]
-        rows.append(
-            [with_swatch(words.mode(rung.lane), mode_colour(rung.lane)), *cells, written(rung.urgent_wait, "s")]
-        )
+        rows.append([with_swatch(words.mode(rung.lane), colour), *cells, written(rung.urgent_wait, "s")])
     return table([words(f"lesson.rungs.{x}") for x in head], rows, kind="ladder", caption=caption)
 
 
