@@ -68,9 +68,10 @@ class Check:
 @checked(frozen=True, slots=True, config=_STRICT)
 class Step:
     """text: to read. predict: questions about `scene`. run: the scene, then what was predicted, what came, why, and
-    the claims. try: the scene with `knobs` freed, and then what there was to see. check: short questions. `shows`
-    adds a drawing or a table; for "ladder", `rungs` has the lanes of each ladder, from the bottom up. `teaches` are
-    the words that its text explains: stage and tables show nothing that needs a word which was not met by then."""
+    the claims. try: the scene with `knobs` freed, each try beside those before it by the metrics that it `compares`
+    (rows of lab.report.score), and then what there was to see. check: short questions. `shows` adds a drawing or a
+    table; for "ladder", `rungs` has the lanes of each ladder, from the bottom up. `teaches` are the words that its
+    text explains: stage and tables show nothing that needs a word which was not met by then."""
 
     kind: Literal["text", "predict", "run", "try", "check"]
     key: str
@@ -82,6 +83,7 @@ class Step:
     knobs: tuple[Literal["batch", "window", "requests", "rate", "kv"], ...] = ()
     shows: Literal["", "flow", "modes", "curve", "bars", "ladder", "compiles"] = ""
     rungs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    compares: tuple[str, ...] = ()
     teaches: tuple[Word, ...] = ()
 
     @property

@@ -56,6 +56,12 @@ def rows(base: float | None) -> tuple[Row, ...]:
     )
 
 
+def shown_value(row: Row, metrics: LaneMetrics, words: Words) -> str:
+    """In the row's unit; what is undefined is a dash."""
+    value = row.of(metrics)
+    return words("score.undefined") if value is None else _figure(value * row.scale, row.places)
+
+
 def score_table(metrics: Sequence[LaneMetrics], words: Words, known: Container[str] | None = None) -> str:
     """HTML. Only rows whose word is among the `known`, if that is given. What is undefined is a dash, never 0; a
     p99 of fewer than 100 samples says that it is their maximum."""
@@ -77,7 +83,7 @@ def _cells(row: Row, metrics: Sequence[LaneMetrics], words: Words) -> list[str]:
     name = explained(
         words(f"score.{row.key}.name"), words(f"score.{row.key}.unit"), words(f"score.{row.key}.means")
     )
-    shown = [words("score.undefined") if v is None else f"{v * row.scale:,.{row.places}f}" for v in values]
+    shown = [shown_value(row, m, words) for m in metrics]
     best = _best(row, values)
     cells: list[str] = [name]
     for text, value, m in zip(shown, values, metrics, strict=True):
@@ -88,6 +94,11 @@ def _cells(row: Row, metrics: Sequence[LaneMetrics], words: Words) -> list[str]:
             cell += f" <small>{html(words('score.p99_is_max', n=samples.n))}</small>"
         cells.append(Html(cell))
     return cells
+
+
+def _figure(value: float, places: int) -> str:
+    """Below 1 with a decimal more: a window of some milliseconds should be seen in a column of seconds."""
+    return f"{value:,.{places + (places > 1 and 0 < abs(value) < 1)}f}"
 
 
 def _best(row: Row, values: Sequence[Value]) -> Value | str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -39,10 +39,12 @@ def show_scene(
     known: Sequence[Word],
     recorded: bool = True,
     unguessed: bool = False,
+    on_run: Callable[[], None] = lambda: None,
 ) -> RunRecord | None:
     """Buttons and stage; the run to speak about, once there is one. `name` is the place that the run is kept under;
     `known`: the words that the stage may use; `recorded`: a run of it ships with the lab and may be shown in place
-    of an own one; `unguessed`: a guess is missing, so that the buttons only say so."""
+    of an own one; `unguessed`: a guess is missing, so that the buttons only say so; `on_run` is
+    called when a run has been asked for."""
     spec = scene.spec()
     board = _look_after(name, words)
     going = [job for job in board.jobs if (look := device().look(job)) is not None and not look.state.over]
@@ -51,7 +53,7 @@ def show_scene(
     record = None if going or unguessed else _record_of(name, recorded)  # it would tell what is to be guessed
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         offer = recorded and not going and recorded_scene(name) is not None
-        _buttons(name, spec, words, offer=offer, going=bool(going), unguessed=unguessed)
+        _buttons(name, spec, words, on_run, offer=offer, going=bool(going), unguessed=unguessed)
         if record is not None:
             show_downloads(record, {}, words)
     if sentence := st.session_state.pop("lesson_error", ""):
@@ -67,13 +69,22 @@ def show_scene(
     return record
 
 
-def _buttons(name: str, spec: RunSpec, words: Words, *, offer: bool, going: bool, unguessed: bool) -> None:
+def _buttons(
+    name: str,
+    spec: RunSpec,
+    words: Words,
+    on_run: Callable[[], None],
+    *,
+    offer: bool,
+    going: bool,
+    unguessed: bool,
+) -> None:
     """`offer` the recorded run, where the visitor has none of their own. Who waits for a run may cancel it; to ask
     for it again would only put it at the end of the line."""
     again = name in visit().records
     label = words("lesson.run_again") if again else words("lesson.run")
     run, show = (_too_early, _too_early) if unguessed else (_press, visit().recorded.add)
-    args = () if unguessed else (name, spec)
+    args = () if unguessed else (name, spec, on_run)
     st.button(label, type="primary", key="lesson_run", on_click=run, args=args, disabled=going)
     if offer and not again:
         st.button(words("lesson.recorded"), key="lesson_recorded", on_click=show, args=() if unguessed else (name,))
@@ -83,13 +94,14 @@ def _too_early() -> None:
     st.session_state[TOO_EARLY] = True
 
 
-def _press(name: str, spec: RunSpec) -> None:
+def _press(name: str, spec: RunSpec, on_run: Callable[[], None]) -> None:
     """Always measured for this visitor: a guess is graded on one's own run, not on a neighbour's of equal knobs."""
     here = visit()
     try:
         here.boards[name] = afresh(device(), spec, me())
         here.recorded.discard(name)
         st.session_state["has_run"] = True
+        on_run()
     except ValueError as error:
         st.session_state["lesson_error"] = str(error)
 

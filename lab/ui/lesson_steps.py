@@ -10,12 +10,13 @@ from lab.analysis.metrics import lane_metrics
 from lab.lesson.lesson import Lesson, Question, Step, Word, met, scenes
 from lab.lesson.text import LessonText, placeholders
 from lab.report.score import score_table
+from lab.report.tries import tries_table
 from lab.report.words import Words
 from lab.ui.flow import show_flow
 from lab.ui.lesson_claims import show_claims
 from lab.ui.lesson_guess import ask, compare
 from lab.ui.lesson_run import TOO_EARLY, show_scene
-from lab.ui.lesson_try import with_knobs
+from lab.ui.lesson_try import keep_try, knobs_of
 from lab.ui.lesson_views import show_found
 from lab.ui.lesson_visit import go, said, visit
 
@@ -108,9 +109,16 @@ def _just_before(lesson: Lesson, asking: Step, step: Step) -> bool:
 def _try(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
     st.markdown(said(lesson, step, text, step.key))
     place, known = f"try {lesson.name} {step.key}", _met(lesson, step)
-    scene = with_knobs(place, step, scenes()[step.scene], words)
-    record = show_scene(place, scene, words, known=known, recorded=False)
+    as_set = scenes()[step.scene]
+    knobs, asked = knobs_of(place, step, as_set, words), visit().asked
+    scene = as_set.turned(knobs)
+    record = show_scene(
+        place, scene, words, known=known, recorded=False, on_run=lambda: asked.update({place: knobs})
+    )
     if record is not None:
+        if len(tries := keep_try(place, record)) > 1:
+            st.markdown(f"**{words('lesson.tries')}**")
+            st.html(tries_table(tries, step.compares, words))
         st.html(score_table([lane_metrics(record, lane) for lane in record.lanes], words, known))
         _explain(lesson, step, text)
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from lab.analysis.metrics import lane_metrics
 from lab.lesson.lesson import Step
 from lab.lesson.scene import Scene
+from lab.report.tries import Try
 from lab.report.words import Words
+from lab.run.record import RunRecord
+from lab.ui.lesson_visit import visit
+
+MOST_TRIES = 8
 
 STOPS: Mapping[str, tuple[float, ...]] = {
     "batch": (1, 2, 3, 4, 6, 8, 12, 16, 24, 32),
@@ -19,8 +25,8 @@ STOPS: Mapping[str, tuple[float, ...]] = {
 }
 
 
-def with_knobs(place: str, step: Step, scene: Scene, words: Words) -> Scene:
-    """The scene as the learner has set it, under its sliders. `place`: where these keep their values."""
+def knobs_of(place: str, step: Step, scene: Scene, words: Words) -> Mapping[str, float]:
+    """As the learner has set them, by sliders. `place`: where these keep their values."""
     moved: dict[str, float] = {}
     with st.container(horizontal=True, gap="medium"):
         for knob in step.knobs:
@@ -35,7 +41,17 @@ def with_knobs(place: str, step: Step, scene: Scene, words: Words) -> Scene:
                 persist_state="session",
                 width=320,
             )
-    return scene.turned(moved)
+    return moved
+
+
+def keep_try(place: str, record: RunRecord) -> Sequence[Try]:
+    """The tries at this place, this run among them, the newest last."""
+    tries = visit().tries.setdefault(place, [])
+    if record.provenance.created not in (one.created for one in tries):
+        lanes = tuple(lane_metrics(record, lane) for lane in record.lanes)
+        tries.append(Try(record.provenance.created, visit().asked[place], lanes))
+        del tries[:-MOST_TRIES]
+    return tries
 
 
 def _as_set(scene: Scene, knob: str) -> float:

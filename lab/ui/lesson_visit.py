@@ -14,6 +14,7 @@ from lab.lesson.expression import Runs, Taken, names
 from lab.lesson.lesson import Lesson, Question, Step, lessons, scenes
 from lab.lesson.recorded import recorded_runs
 from lab.lesson.text import LessonText, filled
+from lab.report.tries import Try
 from lab.run.record import RunRecord
 from lab.ui.board import Board
 
@@ -25,6 +26,7 @@ class Visit:
     guesses    by the lesson's name and the question's key
     recorded   scenes whose recorded run the visitor asked for
     revealed   steps that are to be explained without a guess
+    tries      by place, the oldest first; asked: the knobs with which the last of them was asked for
     """
 
     guesses: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -33,6 +35,8 @@ class Visit:
     recorded: set[str] = field(default_factory=set)
     revealed: set[tuple[str, str]] = field(default_factory=set)
     done: set[int] = field(default_factory=set)
+    tries: dict[str, list[Try]] = field(default_factory=dict)
+    asked: dict[str, Mapping[str, float]] = field(default_factory=dict)
 
     def guess(self, lesson: Lesson, question: Question) -> float | None:
         return self.guesses.get((lesson.name, question.key))

@@ -86,3 +86,11 @@ def test_a_lesson_knows_the_words_of_those_before_it_and_of_its_own_steps_so_far
     assert "padding" not in met(later, 1)
     assert "padding" in met(later, 2)
     assert set(met(lessons()[-1], 0)) == set(WORDS)
+
+
+def test_tries_are_compared_by_metrics_that_there_are_and_that_were_explained():
+    words_of = {row.key: row.word for row in rows(None)}
+    for lesson in lessons():
+        for i, step in enumerate(lesson.steps):
+            assert bool(step.compares) == (step.kind == "try"), f"{lesson.name} {step.key}"
+            assert {words_of[key] for key in step.compares} <= {*met(lesson, i), ""}, f"{lesson.name} {step.key}"

@@ -1,6 +1,7 @@
 """A lesson's page as a learner uses it, without a browser; the engine is a real process with a script in it."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -251,3 +252,25 @@ def test_two_lessons_that_free_the_same_scene_keep_their_tries_apart(lesson, wai
         assert not at.exception
         ran(at, wait_for)
         assert lesson_text(trying.folder, "en").sections["more_why"].body[:40] in said(at)
+
+
+def test_each_try_stands_beside_the_ones_before_it_with_the_knobs_as_they_stood(lesson, wait_for):
+    at = ran(lesson(TRY), wait_for)
+    assert tries(at) == []
+    slider = at.select_slider(key=f"try {LESSON.name} more batch")
+    slider.set_value(2.0).run()
+    at = ran(at, wait_for)
+    steps = [
+        [lane.steps for lane in one.lanes] for one in at.session_state["lessons"].tries[f"try {LESSON.name} more"]
+    ]
+    assert [row[0] for row in tries(at)] == ["4", "2"]
+    assert [[int(cell) for cell in row[1:3]] for row in tries(at)] == steps
+    slider.set_value(8.0).run()
+    assert len(tries(at)) == 2  # nothing was run with it
+
+
+def tries(at):
+    """The cells of the table of tries, without its head."""
+    found = [e.proto.body for e in at.get("html") if 'class="lab tries"' in e.proto.body]
+    rows = found[0].split("<tr>")[2:] if found else []
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
