@@ -12,9 +12,9 @@ from lab.report.words import Words
 
 
 class Try(NamedTuple):
-    """`created` tells one run from another."""
+    """`run` tells one from another."""
 
-    created: str
+    run: str
     knobs: Mapping[str, float]
     lanes: tuple[LaneMetrics, ...]
 

@@ -124,7 +124,7 @@ def _look_after(name: str, words: Words) -> Board:
 def _keep(name: str, board: Board) -> None:
     record = finished_record(board)
     if record is not None and len(record.lanes) == len(board.lanes):
-        visit().records[name] = record
+        visit().records[name], visit().made_by[name] = record, board.address
 
 
 def _record_of(name: str, recorded: bool) -> RunRecord | None:

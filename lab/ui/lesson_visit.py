@@ -26,6 +26,7 @@ class Visit:
     guesses    by the lesson's name and the question's key
     recorded   scenes whose recorded run the visitor asked for
     revealed   steps that are to be explained without a guess
+    made_by    by place, the run that its record is of
     tries      by place, the oldest first; asked: the knobs with which the last of them was asked for
     """
 
@@ -35,6 +36,7 @@ class Visit:
     recorded: set[str] = field(default_factory=set)
     revealed: set[tuple[str, str]] = field(default_factory=set)
     done: set[int] = field(default_factory=set)
+    made_by: dict[str, str] = field(default_factory=dict)
     tries: dict[str, list[Try]] = field(default_factory=dict)
     asked: dict[str, Mapping[str, float]] = field(default_factory=dict)
 
