@@ -7,6 +7,9 @@ import { duration, laneName, speed, times } from "./text.js";
 
 const LONG_NAME = 15; // letters: a longer one takes two lines, and the room of the rule
 
+/** In letters; a Chinese character is as wide as two. */
+const wide = (text) => [...text].reduce((sum, sign) => sum + (sign > "\u2e80" ? 2 : 1), 0);
+
 export class Heads {
   /** @param {Element} parent positioned like the canvas it lies on */
   constructor(parent) {
@@ -29,7 +32,7 @@ export class Heads {
       const rule = el("span", { class: "rule", text: met ? ruleOf(lane, t) : "" });
       const side = el("div", { class: "side" }, vehicle.node, origin);
       const foot = el("div", { class: "foot" }, fast, gain, done);
-      const node = el("div", { class: title.textContent.length > LONG_NAME ? "head long" : "head" }, side, title, rule, foot);
+      const node = el("div", { class: wide(title.textContent) > LONG_NAME ? "head long" : "head" }, side, title, rule, foot);
       node.style.setProperty("--mode", theme.modeColour(lane.name));
       this.parent.append(node);
       return { node, vehicle, origin, fast, gain, done, lane, word: origins[i] };

@@ -60,13 +60,14 @@ export class Plot {
     pen.stroke();
   }
 
-  /** Text beside a point, where it fits and covers no other. */
+  /** Text beside a point, where it fits and covers no other; nowhere, where there is no such place. */
   label(text, x, y) {
     const { pen, small } = this;
     const wide = pen.measureText(text).width;
     const sides = [x + 8, x - 8 - wide];
     const places = [0, -1, 1, -2, 2, -3, 3, -4, 4].flatMap((line) => sides.map((left) => ({ x: left, y: y + line * small * 1.1, w: wide })));
-    const place = places.find((one) => this._free(one)) ?? places[0];
+    const place = places.find((one) => this._free(one)) ?? (this.labels.length ? null : places[0]);
+    if (!place) return;
     this.labels.push(place);
     pen.textAlign = "left";
     pen.textBaseline = "middle";

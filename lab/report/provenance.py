@@ -23,7 +23,7 @@ def provenance_line(record: RunRecord, metrics: list[LaneMetrics], words: Words)
         parts.append(words("provenance.reference", ms=ms, n=len(p.reference_step_s)))
     line = " · ".join(parts)
     cold = sum(m.cold_steps for m in metrics)
-    return f"{line}. {words('provenance.cold', n=cold)}" if cold else line
+    return words("provenance.cold", line=line, n=cold) if cold else line
 
 
 def _settings(record: RunRecord, words: Words) -> list[str]:
