@@ -5,6 +5,7 @@
  *   key       which session this is; two stages on a page have two
  *   language  changes when `text` does
  *   text      {key: string}; see lab/ui/text
+ *   gloss     {prompt: what it says in the visitor's language}, see gloss.js
  *   words     [word]: what the visitor has met, such as "kv"; what needs another word is left out; null: all are known
  *   colours   {modes: {name: colour}, others: [colour], requests: [colour]}
  *   runs      [{id, url | record, over, situation}]: url of the run's route on this server, or the record so far
@@ -42,7 +43,7 @@ export default function mount({ data, parentElement, setTriggerValue, setStateVa
   STAGES.set(parentElement, view);
   const call = (view.calls += 1);
   const spoken = `${data.language} ${data.words ?? "all"}`;
-  if (view.spoken !== spoken) view.stage.dress(data.text, data.words ?? null, data.colours);
+  if (view.spoken !== spoken) view.stage.dress(data.text, data.words ?? null, data.colours, data.gloss ?? {});
   view.spoken = spoken;
   const scale = Number(data.scale ?? 1);
   const size = scale > 1 ? "max(var(--st-base-font-size, 16px), 100vh / 45)" : "var(--st-base-font-size, 16px)"; // grows with a projector

@@ -2,6 +2,7 @@
 
 import { textOf } from "./answers.js";
 import { el, setAttribute, setText } from "./dom.js";
+import { glossOf } from "./gloss.js";
 import { finishedBy, tokensBy } from "./metrics.js";
 import { waitsText } from "./now.js";
 import { placeText } from "./queue.js";
@@ -12,9 +13,10 @@ import { whyDispatched } from "./why.js";
 const MOST_REASONS = 80; // the newest
 
 export class Panels {
-  /** @param seek called with a moment (seconds) to look at */
-  constructor(seek, t) {
+  /** @param seek called with a moment (seconds) to look at @param glosses of prompts, see gloss.js */
+  constructor(seek, t, glosses) {
     this.seek = seek;
+    this.glosses = glosses;
     this.open = "answers";
     this.tabs = (t.knows("batch") ? ["answers", "reasons"] : ["answers"]).map((name) =>
       el("button", { type: "button", role: "tab", text: t(`stage.panel.${name}`), onclick: () => this._open(name), "data-tab": name }),
@@ -92,7 +94,9 @@ export class Panels {
     const agrees = el("small", { class: "agrees" });
     const answer = el("p", { class: "answer", dir: "auto" });
     const head = el("div", { class: "ask" }, number, prompt, state);
-    return { request, state, agrees, answer, node: el("div", { class: "request" }, head, answer, agrees) };
+    const told = glossOf(request.facts.prompt, this.glosses);
+    const gloss = told ? [el("small", { class: "gloss", text: told })] : [];
+    return { request, state, agrees, answer, node: el("div", { class: "request" }, head, ...gloss, answer, agrees) };
   }
 
   _reasons(lane, time, t) {

@@ -19,9 +19,9 @@ const CHARTS_EVERY = 330; // milliseconds between two drawings of charts and ans
 export class Readings {
   /**
    * @param {Session} session @param actions see Stage @param t from makeText
-   * @param {Element} field around the big canvas, on which the lanes' heads lie
+   * @param {Element} field around the big canvas, on which the lanes' heads lie @param glosses see gloss.js
    */
-  constructor(session, actions, field, t) {
+  constructor(session, actions, field, t, glosses) {
     this.session = session;
     this.t = t;
     this.lanes = [];
@@ -33,7 +33,7 @@ export class Readings {
     this.memory = el("canvas", { role: "img", class: "plot", "aria-label": t("stage.memory.alt") });
     this.latency = select(latenciesOf(t), (key) => t(`stage.board.${key}.name`), t("stage.plane.choose"));
     this.latency.onchange = () => this.show(performance.now(), null);
-    this.panels = new Panels(actions.seek, t);
+    this.panels = new Panels(actions.seek, t, glosses);
     const plane = el("figure", {}, this.plane, el("figcaption", { text: t("stage.plane.caption") }), this.latency);
     const memory = el("figure", {}, this.memory, el("figcaption", { text: t("stage.memory.caption") }));
     this.against = new Against();

@@ -38,8 +38,8 @@ export class Stage {
     this.observer = new ResizeObserver(() => this.fit());
   }
 
-  /** Strings, words that have been met (null: all), colours: builds all parts anew. */
-  dress(strings, words, colours) {
+  /** Strings, words that have been met (null: all), colours, what prompts say: builds all parts anew. */
+  dress(strings, words, colours, glosses) {
     this.readings?.destroy();
     this.t = makeText(strings, words);
     this.colours = colours;
@@ -52,7 +52,7 @@ export class Stage {
     this.hand.listen(this.canvas);
     this.blank = el("p", { class: "blank" });
     const field = el("div", { class: "field" }, this.canvas, this.blank, this.hand.card);
-    this.readings = new Readings(this.session, actions, field, this.t);
+    this.readings = new Readings(this.session, actions, field, this.t, glosses);
     const letGo = (values, modes) => this.session.letGo(values, modes);
     this.knobs = new Knobs(this.session.knobs, letGo, (values) => this.session.drag(values));
     this.legend = new Legend();

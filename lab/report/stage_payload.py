@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lab.report.gloss import glosses
 from lab.report.palette import MODES, OTHERS, REQUESTS
 from lab.report.stage_data import expected as expected_lanes
 from lab.report.stage_data import whole
@@ -75,6 +76,7 @@ def stage_payload(
         "key": key,
         "language": language,
         "text": stage_texts(language),
+        "gloss": dict(glosses(language)),
         "words": None if words is None else list(words),
         "colours": {"modes": MODES, "others": list(OTHERS), "requests": list(REQUESTS)},
         "runs": [_source(source) for source in sources],

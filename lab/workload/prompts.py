@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "prompts"
 
+LINES = ("questions", "quick", "equal")
 MAX_OWN_PROMPTS = 16
 MAX_PROMPT_CHARACTERS = 1000
 MAX_FILE_BYTES = 64 * 1024
@@ -36,6 +38,27 @@ def shipped_passages() -> tuple[str, ...]:
 def shipped_texts() -> tuple[str, ...]:
     """The same texts without their tasks: wherever one is cut, a model goes on in the same vein."""
     return tuple(p["text"].strip() for p in _passages())
+
+
+class Glosses(NamedTuple):
+    """For Chinese readers: what a prompt of one line says; task and subject of a prompt with a text; a text's
+    subject."""
+
+    lines: Mapping[str, str]
+    tasks: Mapping[str, tuple[str, str]]
+    texts: Mapping[str, str]
+
+
+@cache
+def shipped_glosses() -> Glosses:
+    """Of all prompts that the lab ships, by prompt."""
+    lines: dict[str, str] = {}
+    for name in LINES:
+        lines.update(zip(shipped_lines(name), shipped_lines(f"{name}.zh"), strict=True))
+    passages = _passages()
+    tasks = {prompt: (p["task_zh"], p["about_zh"]) for prompt, p in zip(shipped_passages(), passages, strict=True)}
+    texts = {text: p["about_zh"] for text, p in zip(shipped_texts(), passages, strict=True)}
+    return Glosses(lines, tasks, texts)
 
 
 def _passages() -> list[dict[str, str]]:
