@@ -2,7 +2,7 @@
  * The loop of continuous batching in three boxes. It reads the stage's session (assets/stage/main.js) and lights
  * the boxes whose part of the loop did something at the playhead. Draws only when that changes.
  *
- * data = {session: key of the stage, lane: name of its lane, text: {name: string}}
+ * data = {session: key of the stage ("": none, nothing is lit), lane: name of its lane, text: {name: string}}
  */
 
 const VIEWS = new WeakMap();
@@ -13,6 +13,7 @@ export default function ({ data, parentElement }) {
   const gen = (view.gen += 1);
   const root = parentElement.querySelector(".flow");
   build(root, data.text);
+  root.classList.toggle("plan", !data.session);
   view.shown = "";
   const tick = () => {
     if (gen !== view.gen || !root.isConnected) return;
@@ -66,7 +67,7 @@ export function momentOf(session, name) {
 }
 
 function paint(root, now, text) {
-  const says = {
+  const says = root.classList.contains("plan") ? { step: "", finished: "", waits: "" } : {
     step: now ? fill(text.rows, { step: now.step, steps: now.steps, rows: now.rows }) : text.idle,
     finished: now?.left.length ? fill(text.left, { who: names(now.left) }) : text.nobody,
     waits: now?.joined.length ? fill(text.joined, { who: names(now.joined) }) : text.nobody,

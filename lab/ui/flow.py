@@ -20,6 +20,7 @@ _mount = st.components.v2.component(
 _TEXTS = ("step", "finished", "waits", "again", "rows", "left", "joined", "idle", "nobody", "label")
 
 
-def show_flow(words: Words) -> None:
+def show_flow(words: Words, *, lit: bool) -> None:
+    """`lit` by the stage on the page; else the mere drawing."""
     texts = {name: words.raw(f"lesson.flow.{name}") for name in _TEXTS}
-    _mount(key="flow", data={"session": "lesson", "lane": "continuous", "text": texts})
+    _mount(key="flow", data={"session": "lesson" if lit else "", "lane": "continuous", "text": texts})

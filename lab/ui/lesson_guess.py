@@ -90,9 +90,15 @@ def _unit(question: Question, words: Words) -> str:
 
 
 def _number(value: float, question: Question, words: Words) -> str:
-    return figures(value) if question.unit == "n" else f"{figures(value)} {_unit(question, words)}"
+    return _with_unit(figures(value), question, words)
 
 
 def _exactly(value: float, question: Question, words: Words) -> str:
     """With a figure more than elsewhere: it may lie close to the border of two choices."""
-    return f"×{value:.4g}" if question.unit == "x" else f"{value:.4g} {_unit(question, words)}"
+    return f"×{value:.4g}" if question.unit == "x" else _with_unit(f"{value:.4g}", question, words)
+
+
+def _with_unit(number: str, question: Question, words: Words) -> str:
+    if question.unit == "n":
+        return number
+    return f"{number} %" if question.unit == "%" else f"{number} {_unit(question, words)}"

@@ -42,7 +42,7 @@ def _read(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
     st.markdown(said(lesson, step, text, step.key))
     _say_if_recorded(step, text.sections[step.key].body, words)
     if step.shows == "flow":
-        show_flow(words)
+        show_flow(words, lit=False)
     elif step.kind == "text":
         show_found(step, words)
 
@@ -68,7 +68,7 @@ def _run(lesson: Lesson, step: Step, text: LessonText, words: Words) -> None:
     scene = scenes()[step.scene]
     ran = show_scene(step.scene, scene, words, known=_met(lesson, step), unguessed=unguessed) is not None
     if step.shows == "flow":
-        show_flow(words)
+        show_flow(words, lit=True)
     if not ran or unguessed:
         return
     compare(lesson, step, asked, text, words)

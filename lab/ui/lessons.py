@@ -26,11 +26,13 @@ def _list(words: Words) -> None:
     st.markdown(words("lesson.welcome"))
     for lesson in lessons():
         text = lesson_text(lesson.folder, words.language)
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        title, about = st.columns((3, 8), gap="small", vertical_alignment="center")
+        with title:
             done = "✓" if lesson.number in visit().done else ""
             label = f"{lesson.number} · {text.title} {done}"
-            st.button(label, key=f"open_{lesson.name}", on_click=go, args=(lesson,), width=300)
-            st.caption(f"{text.about} {words('lesson.minutes', n=lesson.plan.minutes)}", width="stretch")
+            st.button(label, key=f"open_{lesson.name}", on_click=go, args=(lesson,), width="stretch")
+        with about:
+            st.caption(f"{text.about} {words('lesson.minutes', n=lesson.plan.minutes)}")
     with st.expander(words("lesson.modes")):
         show_modes(words)
     _glossary(words)
@@ -75,7 +77,8 @@ def _onward(here: Place, words: Words) -> None:
             back = words("lesson.back")
             st.button(back, key="back", on_click=go, args=(here.lesson, here.step - 1), shortcut="Alt+P")
         if last:
-            st.button(words("lesson.finish"), key="next", type="primary", on_click=_finish, args=(here.lesson,))
+            label = words("lesson.finish_all" if here.lesson is lessons()[-1] else "lesson.finish")
+            st.button(label, key="next", type="primary", on_click=_finish, args=(here.lesson,))
         else:
             st.button(
                 words("lesson.next"),

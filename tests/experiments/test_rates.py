@@ -64,13 +64,14 @@ def test_the_chart_has_a_line_and_points_a_lane_own_runs_filled_and_others_open(
         [RateCurve("none", tuple(bent)), RateCurve("continuous", tuple(flat))], runs, "<i>cpu</i>", words
     )
     lines = [t for t in chart.figure.data if t.mode == "lines"]
-    marks = [t for t in chart.figure.data if t.mode == "markers"]
+    marks = [t for t in chart.figure.data if "markers" in t.mode]
     assert [list(line.y) for line in lines] == [[1.0, 1.0, 6.0], [0.5, 0.5, 0.5]]
     assert [(list(m.x), m.marker.symbol) for m in marks] == [
         ([2.0], "circle-open"),
         ([1.5], "circle"),
         ([3.0], "circle-open"),
     ]
+    assert list(marks[0].text) == [words("load.knee")]
     assert {m.marker.color for m in marks} == {mode_colour("none")}
     assert "<i>" not in chart.figure.to_json().replace("&lt;i&gt;", "")
     assert words("rates.alt_knee", rate="2") in chart.alt

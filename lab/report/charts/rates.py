@@ -54,8 +54,9 @@ def _add_line(figure: go.Figure, curve: RateCurve, line: tuple[list[float], list
     ring = {"symbol": "circle-open", "size": 19, "color": colour, "line": {"width": 2.5}}
     figure.add_trace(
         go.Scatter(
-            x=[curve.knee.rate], y=[curve.knee.mean_e2e], mode="markers", marker=ring, hoverinfo="skip",
-            cliponaxis=False, name=words("load.knee"),
+            x=[curve.knee.rate], y=[curve.knee.mean_e2e], mode="markers+text", marker=ring,
+            hoverinfo="skip", cliponaxis=False, name=words("load.knee"),
+            text=[plain(words("load.knee"))], textposition="bottom right", textfont={"color": colour},
         )
     )  # fmt: skip
 
