@@ -23,6 +23,7 @@ WHOLE_PAGES = (
 )  # fmt: skip
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items):
     """Where tests run in two processes (-n 2 --dist loadgroup), whole pages come one after another in one of them,
     and a module's tests stay together: they share what they have set up."""
@@ -32,6 +33,14 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.flaky(reruns=1))
         if item.config.pluginmanager.hasplugin("xdist"):
             item.add_marker(pytest.mark.xdist_group("whole pages" if whole_page else item.path.as_posix()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node, ids):
+    """With pytest 9.2, xdist 3.8 lets its groups go unheard (pytest-xdist #1386): whole pages would disturb each
+    other, and a module's tests would set up twice what they share."""
+    if node.config.getoption("dist") == "loadgroup" and ids and not any("@" in name for name in ids):
+        pytest.exit("xdist does not hear the groups of tests; use the pinned pytest and pytest-xdist", returncode=4)
 
 
 let_waiting_threads_sleep()  # takes effect only before the first import of torch, which test modules do

@@ -390,7 +390,7 @@ def test_a_rule_that_is_turned_over_runs_its_lane_only_and_the_address_says_so(p
     after = {mode: job for job, mode in at.session_state["board"].lanes}
     assert list(after) == ["none", "static -padded", "dynamic", "continuous"]
     assert {mode for mode in after if after[mode] != before.get(mode)} == {"static -padded"}
-    assert "static -padded" in html(at)
+    assert "static − padding" in html(at)
     again = page(**{name: at.query_params[name] for name in at.query_params})
     assert [mode for _, mode in again.session_state["board"].lanes] == list(after)
 
