@@ -60,13 +60,14 @@ def wait_until_replaced(tab, mode, old):
 
 def test_settings_keep_their_values_folded_or_not_and_a_hybrid_runs_alone_while_its_mode_fades(visit):
     seed = unseen()
-    tab = visit(SMALL + f"&seed={seed}", viewport=SCREEN)
+    lasting = "?scenario=mixed&requests=6&batch=2"  # so that a lane is still being measured when one looks
+    tab = visit(f"{lasting}&seed={seed}", viewport=SCREEN)
     press_run(tab)
     wait_until_measured(tab)
     before = runs_of(tab)
     for _ in range(2):  # a widget that is folded away has no value in the browser
         open_settings(tab)
-        expect(tab.locator(".st-key-requests input")).to_have_value("2")
+        expect(tab.locator(".st-key-requests input")).to_have_value("6")
         expect(tab.locator(".st-key-seed input")).to_have_value(seed)
         assert tab.locator(".st-key-modes button[aria-pressed='true']").count() == 4
         close_settings(tab)
