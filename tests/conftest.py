@@ -17,22 +17,25 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # Browser, server and engine share two cores with whatever else runs there: one more try, and -rR tells of it.
-WHOLE_PAGES = (
-    "ui/test_browser", "ui/test_downloads", "ui/test_lessons", "ui/test_many_visitors", "stage/", "report/",
-    "run/test_engine_death",
-)  # fmt: skip
+WHOLE_PAGES = ("ui/test_browser", "ui/test_lessons")
+SERVERS = ("ui/test_downloads", "ui/test_many_visitors", "run/test_engine_death")
+BROWSER_ALONE = ("stage/", "report/")
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items):
     """Where tests run in two processes (-n 2 --dist loadgroup), whole pages come one after another in one of them,
-    and a module's tests stay together: they share what they have set up."""
+    and so do those that start servers; a module's tests stay together: they share what they have set up."""
     for item in items:
-        whole_page = any(f"tests/{part}" in item.path.as_posix() for part in WHOLE_PAGES)
-        if whole_page:
+        path = item.path.as_posix()
+        among = {
+            parts: any(f"tests/{part}" in path for part in parts) for parts in (WHOLE_PAGES, SERVERS, BROWSER_ALONE)
+        }
+        if any(among.values()):
             item.add_marker(pytest.mark.flaky(reruns=1))
         if item.config.pluginmanager.hasplugin("xdist"):
-            item.add_marker(pytest.mark.xdist_group("whole pages" if whole_page else item.path.as_posix()))
+            group = "whole pages" if among[WHOLE_PAGES] else "servers" if among[SERVERS] else path
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.hookimpl(optionalhook=True)

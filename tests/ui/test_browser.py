@@ -5,6 +5,7 @@ import os
 import signal
 
 import pytest
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from lab.scheduling.policy import MODES
 from tests.ui.visitor import REAL, engines, served
@@ -76,6 +77,14 @@ def wait_until_it_grows(tab, session=STAGE):
     tab.wait_for_function(f"{session}?.shown.some(({{ run, lane }}) => !run.over && lane.end > 0)", timeout=RUN_MS)
 
 
+def wait_in_line(tab):
+    """Behind one run."""
+    try:
+        tab.get_by_text("In line: place 1").first.wait_for(timeout=60_000)
+    except PlaywrightTimeout:
+        pytest.fail(f"not in line; the page says: {tab.locator('body').inner_text()[:2000]}")
+
+
 def runs_of(tab, session=STAGE):
     """{mode: run id} of the lanes on the stage."""
     return dict(tab.evaluate(f"{session}.shown.map(({{ run, lane }}) => [lane.name, run.id])"))
@@ -131,7 +140,7 @@ def test_a_slider_that_is_let_go_runs_only_its_lanes_and_the_keyboard_is_enough(
 def test_a_second_tab_waits_in_line_and_a_watch_link_follows(visit):
     first = visit(LONG + "&seed=" + unseen(), viewport={"width": 1280, "height": 720})
     press_run(first)
-    first.locator(".st-key-cancel button").wait_for(timeout=RUN_MS)
+    wait_until_it_grows(first)
     first.get_by_role("button", name="Share").click()
     link = first.locator("code", has_text="watch=").inner_text().strip()
     watcher = visit("?" + link.split("?")[1], ready="h1")
@@ -139,7 +148,7 @@ def test_a_second_tab_waits_in_line_and_a_watch_link_follows(visit):
     watcher.wait_for_function(f"{watched}?.ids?.length === 1", timeout=RUN_MS)
     second = visit(SMALL + "&seed=" + unseen())
     press_run(second)
-    second.get_by_text("In line: place 1").first.wait_for(timeout=60_000)
+    wait_in_line(second)
     first.keyboard.press("Escape")
     first.locator(".st-key-cancel button").click()
     first.get_by_text("The run was cancelled.").first.wait_for(timeout=60_000)
@@ -152,7 +161,7 @@ def test_a_killed_engine_is_a_sentence_and_the_next_in_line_runs_on_a_fresh_one(
     wait_until_it_grows(first)
     second = visit(SMALL + "&seed=" + unseen())
     press_run(second)
-    second.get_by_text("In line: place 1").first.wait_for(timeout=60_000)
+    wait_in_line(second)
     [engine] = engines(lab[0])
     os.kill(engine, signal.SIGKILL)
     first.get_by_text("The engine stopped during this run").first.wait_for(timeout=60_000)
