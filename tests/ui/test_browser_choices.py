@@ -69,7 +69,7 @@ def test_settings_keep_their_values_folded_or_not_and_a_hybrid_runs_alone_while_
         open_settings(tab)
         expect(tab.locator(".st-key-requests input")).to_have_value("6")
         expect(tab.locator(".st-key-seed input")).to_have_value(seed)
-        assert tab.locator(".st-key-modes button[aria-pressed='true']").count() == 4
+        expect(tab.locator(".st-key-modes button[aria-pressed='true']")).to_have_count(4)
         close_settings(tab)
     open_settings(tab)
     turn(tab, "continuous", "padded")
@@ -127,8 +127,8 @@ def test_another_model_is_loaded_for_its_run_and_the_first_comes_back_for_the_ne
 def test_a_scenario_without_a_recording_opens_with_empty_lanes_that_say_what_will_come(visit):
     tab = visit("?scenario=day&turned=dynamic.padded", viewport=SCREEN)
     tab.get_by_text("Nothing has been run here yet.").wait_for()
-    assert tab.locator(".head .vehicle").count() == 4
-    assert tab.locator(".head", has_text="not run yet").count() == 4
+    expect(tab.locator(".head .vehicle")).to_have_count(4)
+    expect(tab.locator(".head", has_text="not run yet")).to_have_count(4)
     tab.locator(".head", has_text="dynamic − padding").wait_for()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
+from playwright.sync_api import expect
 
 from tests.ui.test_browser import STAGE, address, press_run, visit
 from tests.ui.visitor import SCRIPTED, served
@@ -125,7 +126,7 @@ def test_the_view_under_load_is_opened_by_keyboard_alone(visit):
     tab_to(tab, ".st-key-load_place summary")
     press(tab, "Enter")
     tab.locator("table.load").wait_for(timeout=60_000)
-    assert tab.locator("table.load").get_by_text("knee").count() == 2
+    expect(tab.locator("table.load").get_by_text("knee")).to_have_count(2)
 
 
 def test_a_batch_size_that_does_not_fit_is_refused_with_numbers_and_the_largest_that_fits_and_nothing_runs(visit):

@@ -4,6 +4,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from lab.lesson.lesson import lessons
 from lab.lesson.recorded import recorded_scene
@@ -132,7 +133,9 @@ def test_every_lesson_can_be_walked_to_its_end(opened, language):
             assert not PLACEHOLDER_LEFT.search(body(tab).inner_text())
             press(tab, "next")
     tab.get_by_text(words("lesson.welcome")[:12]).first.wait_for()
-    assert tab.locator("[class*=st-key-open_] button", has_text="✓").count() == len(lessons())
+    expect(tab.locator("[class*=st-key-open_] button", has_text="✓")).to_have_count(
+        len(lessons()), timeout=PATIENCE
+    )
     assert "done=0.1.2.3.4.5.6.7.8.9.10" in tab.evaluate("location.search")
 
 
