@@ -56,9 +56,8 @@ def rows(base: float | None) -> tuple[Row, ...]:
     )
 
 
-def shown_value(row: Row, metrics: LaneMetrics, words: Words) -> str:
-    """In the row's unit; what is undefined is a dash."""
-    value = row.of(metrics)
+def shown_value(row: Row, value: Value, words: Words) -> str:
+    """A metric's value in the row's unit; what is undefined is a dash."""
     return words("score.undefined") if value is None else _figure(value * row.scale, row.places)
 
 
@@ -67,7 +66,7 @@ def score_table(metrics: Sequence[LaneMetrics], words: Words, known: Container[s
     p99 of fewer than 100 samples says that it is their maximum."""
     base = next((m.throughput for m in metrics if m.lane == "none"), None)
     colours = lane_colours(m.lane for m in metrics)
-    head = ["", *(with_swatch(words.mode(lane), colour) for lane, colour in colours.items())]
+    head = ["", *(with_swatch(words.mode(m.lane), colours[m.lane]) for m in metrics)]
     beside_the_point = {"gain": base is None, "refused": not any(m.refused for m in metrics)}
     shown = [
         r
@@ -83,7 +82,7 @@ def _cells(row: Row, metrics: Sequence[LaneMetrics], words: Words) -> list[str]:
     name = explained(
         words(f"score.{row.key}.name"), words(f"score.{row.key}.unit"), words(f"score.{row.key}.means")
     )
-    shown = [shown_value(row, m, words) for m in metrics]
+    shown = [shown_value(row, value, words) for value in values]
     best = _best(row, values)
     cells: list[str] = [name]
     for text, value, m in zip(shown, values, metrics, strict=True):

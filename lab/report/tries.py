@@ -31,7 +31,7 @@ def tries_table(tries: Sequence[Try], keys: Sequence[str], words: Words) -> str:
     made = [
         [
             *(f"{value:g}" for value in one.knobs.values()),
-            *(shown_value(row, lane, words) for row in chosen for lane in one.lanes),
+            *(shown_value(row, row.of(lane), words) for row in chosen for lane in one.lanes),
         ]
         for one in tries
     ]
